@@ -1,0 +1,89 @@
+/* Kernels: functions compiled to machine code that this process can call. */
+#ifndef SCALY_KERNEL_H
+#define SCALY_KERNEL_H
+
+#include "scaly/module.h"
+
+SC_BEGIN_DECLS
+
+typedef struct sc_kernel sc_kernel;
+
+/* The entry's C signature; element types are those of the inputs and outputs. Status codes are SC_KERNEL_*. */
+typedef int (*sc_entry)(const void **arg, void **res, int *iw, void *w, int mem);
+
+enum {
+  SC_KERNEL_SUCCESS = 0,
+  SC_KERNEL_ERR_NULL_ABI = 1,
+  SC_KERNEL_ERR_NULL_WORK = 2,
+  SC_KERNEL_ERR_NULL_RESULT = 3,
+  SC_KERNEL_ERR_NULL_INPUT = 4,
+  SC_KERNEL_ERR_OVERLAP = 5, /* sc_kernel_call only: an output overlaps another buffer */
+};
+
+typedef struct sc_jit_options {
+  const sc_lower_options *lower; /* NULL: defaults, host target */
+  const char *plugin_dir;        /* where libscaly-llvm.so is; NULL: beside the library, then the install prefix */
+} sc_jit_options;
+
+/* Compiles in process through LLVM. NULL on failure: SC_ERR_UNAVAILABLE when this build or installation has no LLVM plugin. */
+SC_API sc_kernel *sc_jit(const sc_function *f, const sc_jit_options *options);
+SC_API sc_kernel *sc_jit_program(const sc_program *p, const sc_jit_options *options);
+
+typedef enum sc_emit { SC_EMIT_LLVM = 0, SC_EMIT_ASM, SC_EMIT_OBJ, SC_EMIT_BITCODE } sc_emit;
+/* What the LLVM backend makes of the program, as bytes. `*size` excludes the terminating zero. Free with sc_string_free. */
+SC_API char *sc_emit_llvm(const sc_program *p, sc_emit kind, const sc_jit_options *options, size_t *size);
+
+typedef struct sc_cc_options {
+  const char *const *compiler; /* argv prefix, NULL-terminated, e.g. {"gcc", NULL} or {"zig", "cc", NULL} */
+  const char *const *flags;    /* NULL-terminated; NULL: {"-O2", NULL} */
+  const char *temp_dir;        /* NULL: "/tmp" */
+  const sc_lower_options *lower;
+} sc_cc_options;
+
+/* Renders C, spawns the compiler (never a shell), loads the shared object. */
+SC_API sc_kernel *sc_compile_cc(const sc_function *f, const sc_cc_options *options);
+SC_API sc_kernel *sc_compile_cc_program(const sc_program *p, const sc_cc_options *options);
+
+SC_API sc_kernel *sc_kernel_retain(sc_kernel *k);
+SC_API void sc_kernel_release(sc_kernel *k); /* frees the code with the last reference */
+
+/* Calls the kernel: arg[i] and res[i] point to the inputs' and outputs' row-major elements (stored values when sparse);
+ * buffers without values may be NULL. `w` is sc_kernel_workspace_bytes of 64-byte aligned memory, or NULL for a
+ * per-thread workspace. Safe from any number of threads at once. Returns SC_KERNEL_*. */
+SC_API int sc_kernel_call(sc_kernel *k, const void *const *arg, void *const *res, void *w);
+SC_API sc_entry sc_kernel_entry(const sc_kernel *k); /* valid as long as the kernel */
+SC_API size_t sc_kernel_workspace_bytes(const sc_kernel *k);
+SC_API size_t sc_kernel_code_bytes(const sc_kernel *k);
+
+typedef struct sc_port {
+  const char *name;
+  sc_dtype dtype;
+  int rank;
+  const int64_t *shape;      /* of the tensor; {nrow, ncol} when sparse */
+  int64_t count;             /* stored elements */
+  const sc_pattern *pattern; /* NULL: dense */
+} sc_port;
+
+SC_API const char *sc_kernel_name(const sc_kernel *k);
+SC_API size_t sc_kernel_input_count(const sc_kernel *k);
+SC_API size_t sc_kernel_output_count(const sc_kernel *k);
+SC_API const sc_port *sc_kernel_input(const sc_kernel *k, size_t i);
+SC_API const sc_port *sc_kernel_output(const sc_kernel *k, size_t i);
+
+/* Milliseconds spent making the kernel, by stage; a stage that did not happen is 0. */
+typedef struct sc_compile_times {
+  double lower;   /* expression graph to optimized program */
+  double plugin;  /* loading the LLVM plugin, first kernel of the process only */
+  double target;  /* target machine and JIT session, first kernel only */
+  double emit;    /* IR or C text */
+  double codegen; /* LLVM passes and code generation, or the spawned compiler */
+  double link;    /* ORC link, or dlopen */
+} sc_compile_times;
+SC_API sc_compile_times sc_kernel_times(const sc_kernel *k);
+
+/* What this build and machine offer. `path` and `version` may be NULL when absent. */
+SC_API bool sc_llvm_available(sc_context *cx, const char *plugin_dir, const char **version);
+
+SC_END_DECLS
+
+#endif

@@ -1,0 +1,37 @@
+/* Exported C modules: one source file and one header, depending on libm only. */
+#ifndef SCALY_MODULE_H
+#define SCALY_MODULE_H
+
+#include "scaly/program.h"
+
+SC_BEGIN_DECLS
+
+typedef struct sc_module sc_module;
+
+typedef enum sc_lanes { SC_LANES_AUTO = 0, SC_LANES_1 = 1, SC_LANES_2 = 2, SC_LANES_4 = 4, SC_LANES_8 = 8 } sc_lanes;
+typedef enum sc_dialect { SC_DIALECT_GNU = 0, SC_DIALECT_C } sc_dialect;
+
+/* Zero-initialized: the documented defaults. */
+typedef struct sc_c_options {
+  const char *name;     /* of the entry and files; NULL: the function's */
+  const char *cpu;      /* target preset; NULL: "generic" */
+  sc_lanes lanes;
+  sc_dialect dialect;
+  sc_rounding rounding;
+  bool untyped;         /* leave the typed buffers and the _call helper out of the header */
+  const char *prefix;   /* for every external symbol and macro; NULL: none */
+  const sc_lower_options *lower; /* passes, bisection, dumps; its target and rounding are ignored */
+} sc_c_options;
+
+SC_API sc_module *sc_render_c(const sc_function *f, const sc_c_options *options);
+SC_API sc_module *sc_render_c_program(const sc_program *p, const sc_c_options *options);
+SC_API const char *sc_module_name(const sc_module *m);
+SC_API const char *sc_module_source(const sc_module *m);
+SC_API const char *sc_module_header(const sc_module *m);
+/* Writes NAME.c and NAME.h into an existing folder: to temporary names first, then renamed, so a failure leaves nothing new. */
+SC_API sc_status sc_module_write(sc_module *m, const char *folder);
+SC_API void sc_module_destroy(sc_module *m);
+
+SC_END_DECLS
+
+#endif

@@ -1,0 +1,43 @@
+/* Processors: what lowering and the backends know about the machine that will run the code. */
+#ifndef SCALY_TARGET_H
+#define SCALY_TARGET_H
+
+#include <stdbool.h>
+
+#include "scaly/base.h"
+
+SC_BEGIN_DECLS
+
+typedef enum sc_isa {
+  SC_ISA_GENERIC = 0, /* any C compiler's default */
+  SC_ISA_X86_64,      /* SSE2 */
+  SC_ISA_X86_64_V3,   /* AVX2, FMA */
+  SC_ISA_X86_64_V4,   /* AVX-512 F, CD, BW, DQ, VL */
+  SC_ISA_ARMV8_A,     /* NEON */
+  SC_ISA_ARMV7E_M,    /* Cortex-M7, double-precision FPU, no vectors */
+} sc_isa;
+
+/* All counts are per core; sizes in bytes; latency in cycles. */
+typedef struct sc_target {
+  char name[32];       /* preset name, "native" for the probed host */
+  sc_isa isa;
+  int lanes;           /* float64 lanes of the widest vector: 1, 2, 4, 8 */
+  int vector_registers;
+  int fma_units;       /* vector multiply-add units */
+  int fma_latency;
+  bool fast_fma;       /* a fused multiply-add instruction exists */
+  bool gathers_pay;
+  int l1_bytes, l2_bytes;
+  char gcc_flags[96], clang_flags[96]; /* "-march=..." and so on; "" for generic */
+  char features[512];  /* native: LLVM feature string of the probed host ("+avx2,-avx512f,...") */
+} sc_target;
+
+/* SC_ERR_NAME for an unknown preset. "native" probes the processor that runs: cpuid together with the
+ * operating system's register-state support (Intel SDM vol. 1, 13.3), never the model name alone. */
+SC_API sc_status sc_target_preset(const char *name, sc_target *out);
+SC_API size_t sc_target_preset_count(void);
+SC_API const char *sc_target_preset_name(size_t i);
+
+SC_END_DECLS
+
+#endif

@@ -1,0 +1,198 @@
+/* Owns text building and the conversion of numbers to and from text without regard to the locale. */
+#define _GNU_SOURCE /* newlocale, strtod_l */
+#include "lib/base/text.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#ifdef __APPLE__
+#include <xlocale.h>
+#endif
+
+void sci_text_init(sci_text *t, sci_arena *arena) {
+  *t = (sci_text){.arena = arena};
+}
+
+static void reserve(sci_text *t, size_t more) {
+  if (t->cap - t->n > more) return;
+  size_t cap = t->cap ? 2 * t->cap : 256;
+  while (cap - t->n <= more) cap *= 2;
+  t->data = sci_regrow(t->arena, t->data, t->cap, cap);
+  t->cap = cap;
+}
+
+void sci_put_n(sci_text *t, const char *s, size_t n) {
+  reserve(t, n);
+  memcpy(t->data + t->n, s, n);
+  t->n += n;
+  t->data[t->n] = 0;
+}
+
+void sci_put(sci_text *t, const char *s) {
+  sci_put_n(t, s, strlen(s));
+}
+
+void sci_put_char(sci_text *t, char c) {
+  sci_put_n(t, &c, 1);
+}
+
+void sci_put_int(sci_text *t, int64_t v) {
+  char buf[SCI_NUM_MAX];
+  sci_put_n(t, buf, (size_t)sci_fmt_i64(buf, v));
+}
+
+void sci_putf(sci_text *t, const char *fmt, ...) {
+  va_list ap, again;
+  va_start(ap, fmt);
+  va_copy(again, ap);
+  char small[256];
+  int n = vsnprintf(small, sizeof small, fmt, ap);
+  va_end(ap);
+  reserve(t, (size_t)n);
+  if (n < (int)sizeof small)
+    memcpy(t->data + t->n, small, (size_t)n + 1);
+  else
+    vsnprintf(t->data + t->n, (size_t)n + 1, fmt, again);
+  va_end(again);
+  t->n += (size_t)n;
+}
+
+char *sci_text_dup(sci_env *env, const sci_text *t) {
+  char *p = sci_raw(env, NULL, 0, t->n + 1);
+  if (t->n) memcpy(p, t->data, t->n);
+  p[t->n] = 0;
+  return p;
+}
+
+int sci_fmt_i64(char buf[SCI_NUM_MAX], int64_t v) {
+  char tmp[24];
+  int n = 0, len = 0;
+  uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+  do tmp[n++] = (char)('0' + u % 10);
+  while (u /= 10);
+  if (v < 0) buf[len++] = '-';
+  while (n) buf[len++] = tmp[--n];
+  buf[len] = 0;
+  return len;
+}
+
+/* Significant digits and decimal exponent of a finite positive value. The separator that "%e" prints depends on the
+ * locale, so only the digits and the exponent are read back. */
+static int digits_of(double v, int precision, char digits[24], int *exponent) {
+  char text[64];
+  snprintf(text, sizeof text, "%.*e", precision - 1, v);
+  int n = 0;
+  const char *s = text;
+  for (; *s && *s != 'e'; s++)
+    if (*s >= '0' && *s <= '9') digits[n++] = *s;
+  *exponent = *s ? atoi(s + 1) : 0;
+  while (n > 1 && digits[n - 1] == '0') n--;
+  return n;
+}
+
+/* Lays digits out as a plain decimal when that is short, else in scientific form. */
+static int layout(char *buf, bool negative, const char *digits, int n, int exponent, bool mark_float) {
+  int len = 0;
+  if (negative) buf[len++] = '-';
+  if (exponent >= 0 && exponent < 17) {
+    for (int i = 0; i <= exponent || i < n; i++) {
+      if (i == exponent + 1) buf[len++] = '.';
+      buf[len++] = i < n ? digits[i] : '0';
+    }
+    if (n <= exponent + 1 && mark_float) buf[len++] = '.', buf[len++] = '0';
+  } else if (exponent < 0 && exponent >= -5) {
+    buf[len++] = '0', buf[len++] = '.';
+    for (int i = -1; i > exponent; i--) buf[len++] = '0';
+    for (int i = 0; i < n; i++) buf[len++] = digits[i];
+  } else {
+    buf[len++] = digits[0];
+    if (n > 1) buf[len++] = '.';
+    for (int i = 1; i < n; i++) buf[len++] = digits[i];
+    len += snprintf(buf + len, 8, "e%+03d", exponent);
+  }
+  buf[len] = 0;
+  return len;
+}
+
+static int special(char *buf, double v) {
+  if (isnan(v)) return (int)strlen(strcpy(buf, "nan"));
+  if (isinf(v)) return (int)strlen(strcpy(buf, v < 0 ? "-inf" : "inf"));
+  if (v == 0) return (int)strlen(strcpy(buf, signbit(v) ? "-0" : "0"));
+  return 0;
+}
+
+static double digits_value(const char *digits, int n, int exponent, bool as_float) {
+  char text[48];
+  int len = 0;
+  for (int i = 0; i < n; i++) text[len++] = digits[i];
+  len += snprintf(text + len, 16, "e%d", exponent - (n - 1));
+  double back;
+  sci_parse_float(text, (size_t)len, as_float, &back);
+  return back;
+}
+
+static int shortest(char *buf, double v, int lo, int hi, bool as_float) {
+  int len = special(buf, v);
+  if (len) return len;
+  char digits[24];
+  int exponent, n;
+  double a = fabs(v);
+  if (a < 1e15 && a == floor(a)) { /* integers need no search */
+    n = digits_of(a, 16, digits, &exponent);
+    if (digits_value(digits, n, exponent, as_float) == a && n <= lo) return layout(buf, v < 0, digits, n, exponent, false);
+  }
+  for (int p = lo;; p++) {
+    n = digits_of(a, p, digits, &exponent);
+    if (p == hi || digits_value(digits, n, exponent, as_float) == a) return layout(buf, v < 0, digits, n, exponent, false);
+  }
+}
+
+/* Every decimal of 15 (6) significant digits survives float64 (float32), so a shorter one that reads back is found there too,
+ * trailing zeros dropped; 17 (9) always suffice. Subnormals have fewer digits, so the search starts at one. */
+int sci_fmt_f64(char buf[SCI_NUM_MAX], double v) {
+  return shortest(buf, v, fabs(v) < 2.3e-308 ? 1 : 15, 17, false);
+}
+
+int sci_fmt_f32(char buf[SCI_NUM_MAX], float v) {
+  return shortest(buf, (double)v, fabsf(v) < 1.2e-38f ? 1 : 6, 9, true);
+}
+
+int sci_fmt_digits(char buf[SCI_NUM_MAX], double v, int precision) {
+  char digits[24];
+  int exponent = 0, n = 1;
+  digits[0] = '0';
+  if (v != 0) n = digits_of(fabs(v), precision, digits, &exponent);
+  return layout(buf, signbit(v) != 0, digits, n, exponent, true);
+}
+
+size_t sci_parse_float(const char *s, size_t n, bool as_float, double *out) {
+  char text[1100]; /* longer than any exact double; digits beyond it cannot be told from a rounding of the rest */
+  size_t len = 0;
+  bool hex = n > 2 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X'), digit = false, dot = false, exp = false;
+  size_t i = hex ? 2 : 0;
+  for (; i < n; i++) {
+    char c = s[i];
+    bool is_digit = (c >= '0' && c <= '9') || (hex && !exp && ((c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')));
+    if (is_digit)
+      digit = true;
+    else if (c == '.' && !dot && !exp)
+      dot = true;
+    else if (digit && !exp && (hex ? c == 'p' || c == 'P' : c == 'e' || c == 'E')) {
+      size_t j = i + 1;
+      if (j < n && (s[j] == '+' || s[j] == '-')) j++;
+      if (j >= n || s[j] < '0' || s[j] > '9') break;
+      exp = true;
+      i = j;
+    } else
+      break;
+  }
+  if (!digit) return 0;
+  len = i < sizeof text ? i : sizeof text - 1;
+  memcpy(text, s, len);
+  text[len] = 0;
+  static _Thread_local locale_t c_locale; /* one per thread, for its life */
+  if (!c_locale) c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+  *out = as_float ? (double)strtof_l(text, NULL, c_locale) : strtod_l(text, NULL, c_locale);
+  return i;
+}

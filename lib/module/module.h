@@ -1,0 +1,30 @@
+/* What every backend needs to know about a module: names, the pointer ABI, workspace, status codes. Computed once from a program. */
+#ifndef SCI_MODULE_MODULE_H
+#define SCI_MODULE_MODULE_H
+
+#include "lib/program/program.h"
+
+/* The element type of the entry's pointers: float64 or float32 when all ports agree, else void. */
+typedef enum sci_abi { SCI_ABI_F64, SCI_ABI_F32, SCI_ABI_VOID } sci_abi;
+
+typedef struct sci_module_info {
+  const char *entry;         /* external symbol: prefix + name */
+  const char *prefix;        /* "" without one */
+  sci_abi abi;
+  size_t n_in, n_out;
+  const char **port_names;   /* inputs then outputs, as C identifiers, unique, clear of keywords and standard macros */
+  const char **port_symbols; /* the same in external names: f_<name> */
+  const char **proc_names;   /* per procedure: callees <name>_raw, unique */
+  const char **buf_names;    /* per buffer of the store, those that procedures of this program use; NULL otherwise */
+  const char **name_names;   /* per scalar name of the store; NULL when unused */
+  const char **var_names;    /* per loop variable; NULL when unused */
+  int64_t workspace_bytes;   /* the entry's total */
+  int64_t workspace_elements; /* SZ_W: in elements of the ABI's type (bytes for void) */
+} sci_module_info;
+
+/* In env's scratch arena. SC_ERR_NAME when the entry is a keyword or a C library function. `name` NULL: the program's. */
+sci_module_info sci_module_info_make(sci_env *env, const sci_program *p, const char *name, const char *prefix);
+
+/* The JIT's and the exporter's entry check the same things in the same order; status codes are SC_KERNEL_* of scaly/kernel.h. */
+
+#endif
