@@ -80,7 +80,8 @@ struct sc_function {
   const char *name;
   uint32_t n_in, n_out;
   sci_formal *in, *out;
-  uint8_t hint; /* effective: nodes and sc_function_set_hint */
+  uint8_t hint; /* effective: of nodes and set_hint */
+  uint8_t node_hint, set_hint;
   bool strict_nan;
   bool held; /* the user has not released it */
   sci_arena arena; /* names, formals, patterns */
@@ -152,7 +153,9 @@ sci_id sci_make_const(sc_context *cx, sc_dtype dtype, int rank, const int64_t *s
 sci_id sci_make_number(sc_context *cx, sc_dtype dtype, sci_scalar v);
 sci_id sci_make_double(sc_context *cx, sc_dtype dtype, double v);
 sci_id sci_make_fill(sc_context *cx, sc_dtype dtype, int rank, const int64_t *shape, double v);
-sci_id sci_make_scalar_op(sc_context *cx, sci_op op, const sci_id *args); /* broadcasts; not cast */
+/* Elementwise, not cast. Operands are broadcast here, by explicit broadcast nodes: the operands of an elementwise NODE always have the
+ * result's shape. A commutative node is found in either order of its operands and keeps the order it was first built with. */
+sci_id sci_make_scalar_op(sc_context *cx, sci_op op, const sci_id *args);
 sci_id sci_make1(sc_context *cx, sci_op op, sci_id a);
 sci_id sci_make2(sc_context *cx, sci_op op, sci_id a, sci_id b);
 sci_id sci_make_select(sc_context *cx, sci_id cond, sci_id a, sci_id b);
