@@ -142,6 +142,8 @@ typedef struct sci_store {
   uint32_t n_vars, cap_vars;
   sci_buffer *bufs;
   uint32_t n_bufs, cap_bufs;
+  sci_buf *tables; /* the constant ones */
+  uint32_t n_tables, cap_tables;
   sci_index value_index, table_index;
 } sci_store;
 
@@ -159,13 +161,15 @@ struct sc_program {
 };
 typedef struct sc_program sci_program;
 
-/* ---- building (lib/program/build.c); everything unwinds on failure ---- */
+/* ---- building; everything unwinds on failure ---- */
 
-sci_store *sci_store_create(sci_env *env); /* one reference, deferred for cleanup: sci_keep it when owned */
+sci_store *sci_store_create(sci_env *env); /* one reference, deferred for cleanup until a program takes it over */
 void sci_store_release(sci_store *s);
-sci_program *sci_program_create(sc_context *cx, sci_store *s); /* takes a reference of the store; deferred */
+/* An empty program that takes over the creator's reference of the store; deferred: sci_keep it when owned. Fill in its fields; what they
+ * point to lives in the store's arena. */
+sci_program *sci_program_create(sc_context *cx, sci_store *s);
 void sci_program_free(sci_program *p);
-/* A shallow copy with other procedures, sharing the store; what passes return. */
+/* A shallow copy with other procedures, sharing the store (a reference of its own); deferred. What passes return. */
 sci_program *sci_program_with(const sci_program *p, uint32_t n_procs, const sci_proc *const *procs);
 
 sci_val sci_val_const(sci_store *s, sc_dtype dtype, sci_scalar v);
@@ -177,7 +181,9 @@ sci_val sci_val_var(sci_store *s, sci_var v);
 sci_val sci_val_op(sci_store *s, sci_op op, sc_dtype dtype, const sci_val *args);
 sci_val sci_val_op1(sci_store *s, sci_op op, sci_val a);
 sci_val sci_val_op2(sci_store *s, sci_op op, sci_val a, sci_val b);
-/* Index arithmetic: canonical sums of products, so that equal indices are equal ids where they are affine. */
+/* Index arithmetic: canonical sums of products, so that equal indices are equal ids where they are affine: terms with positive
+ * coefficients first, larger ones first, then (as subtractions) the negative ones, the constant last; terms of equal coefficient in order
+ * of ids, so a printer that must not depend on ids orders those itself. sci_val_op does the same for every int64 sum. */
 sci_val sci_idx_add(sci_store *s, sci_val a, sci_val b);
 sci_val sci_idx_mul(sci_store *s, sci_val a, int64_t k);
 sci_val sci_idx_div(sci_store *s, sci_val a, int64_t k); /* a >= 0, k > 0 */
@@ -218,8 +224,12 @@ void sci_emit(sci_block_builder *b, sci_stmt st);
 sci_val sci_emit_load(sci_block_builder *b, sci_store *s, sci_buf buf, sci_val index, const char *hint); /* the name's value */
 void sci_emit_store(sci_block_builder *b, sci_buf buf, sci_val index, sci_val value);
 sci_val sci_emit_let(sci_block_builder *b, sci_store *s, sci_val value, const char *hint); /* an immutable name */
+sci_name sci_emit_mutable(sci_block_builder *b, sci_store *s, sci_val value, const char *hint); /* declares and initializes */
+void sci_emit_assign(sci_block_builder *b, sci_name n, sci_val value);                         /* a later assignment */
 void sci_emit_loop(sci_block_builder *b, sci_store *s, sci_loop_kind kind, sci_var var, int64_t n, sci_block body);
 void sci_emit_call(sci_block_builder *b, sci_store *s, uint32_t proc, uint32_t n, const sci_view *views);
+sci_stmt sci_loop_stmt(sci_store *s, sci_loop_kind kind, sci_var var, int64_t start, int64_t stop, int64_t step, sci_block body);
+sci_stmt sci_call_stmt(sci_store *s, uint32_t proc, uint32_t n, const sci_view *views);
 sci_block sci_block_end(sci_block_builder *b, sci_store *s); /* copies into the store's arena */
 
 static inline const sci_value *sci_value_at(const sci_store *s, sci_val v) {
