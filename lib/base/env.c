@@ -185,7 +185,7 @@ void sci_keep(sci_env *env, const void *what) {
 
 /* ---- diagnostics ---- */
 
-void sci_vreport(sci_env *env, bool always, sc_diagnostic d, const char *fmt, va_list ap) {
+static void record(sci_env *env, bool always, sc_diagnostic d, const char *fmt, va_list ap) {
   static const sc_diagnostic no_memory = {SC_ERR_MEMORY, "out of memory", NULL, 0, 0, NULL};
   if (env->n_diags && !always) return;
   if (env->n_diags == env->cap_diags) {
@@ -212,6 +212,15 @@ void sci_vreport(sci_env *env, bool always, sc_diagnostic d, const char *fmt, va
   if (d.source) d.source = sci_strdup(&env->diag_text, d.source);
   env->diags[slot] = d;
   sci_leave(env, &fr);
+}
+
+/* What fails while a diagnostic is being recorded is not located: it must find the list occupied and add nothing. */
+void sci_vreport(sci_env *env, bool always, sc_diagnostic d, const char *fmt, va_list ap) {
+  void (*locate)(void *, sc_diagnostic *) = env->locate;
+  if (locate && !d.line) locate(env->locate_user, &d);
+  env->locate = NULL;
+  record(env, always || locate, d, fmt, ap);
+  env->locate = locate;
 }
 
 void sci_report(sci_env *env, bool always, sc_diagnostic d, const char *fmt, ...) {

@@ -122,6 +122,9 @@ struct sci_env {
   sci_arena diag_text; /* the diagnostics' strings */
   sc_diagnostic *diags;
   size_t n_diags, cap_diags;
+  /* Set while a parser works: gives a diagnostic its place in the text; every failure is then recorded, not only the first. */
+  void (*locate)(void *user, sc_diagnostic *d);
+  void *locate_user;
 };
 
 bool sci_env_init(sci_env *env, const sc_allocator *alloc); /* false: no memory */
