@@ -12,7 +12,8 @@ static bool write_one(const wl_stored *s, const char *folder) {
   FILE *file = text ? fopen(path, "wb") : NULL;
   bool fine = file && fputs(text, file) >= 0;
   if (file && fclose(file)) fine = false;
-  if (!fine) fprintf(stderr, "%s: %s\n", path, cx && sc_context_error(cx) ? sc_context_error(cx)->message : "cannot be written");
+  if (!fine)
+    fprintf(stderr, "%s: %s\n", path, cx && sc_context_error(cx) ? sc_context_error(cx)->message : "cannot be written");
   if (text) sc_string_free(cx, text);
   if (cx) sc_context_destroy(cx);
   return fine;

@@ -100,7 +100,7 @@ static void eval_elementwise(const frame *fr, sci_id id, const sci_node *node, s
   const sci_type *t = type_of(fr, id);
   sc_dtype operand = type_of(fr, args[node->op == SCI_OP_select ? 1 : 0])->dtype;
   for (int64_t e = 0; e < t->size; e++) {
-    sci_scalar x[3];
+    sci_scalar x[3] = {{.bits = 0}, {.bits = 0}, {.bits = 0}};
     for (uint32_t k = 0; k < node->n_args; k++) x[k] = value_of(fr, args[k])[e];
     out[e] = ora_scalar((sci_op)node->op, operand, t->dtype, x);
   }
@@ -128,8 +128,7 @@ static void eval_reduce(const frame *fr, sci_id id, const sci_node *node, sci_sc
     }
     out[r] = part[0];
     for (int64_t k = 1; k < each; k++)
-      out[r] = ora_scalar(node->op == SCI_X_max ? SCI_OP_maximum : SCI_OP_minimum, t->dtype, t->dtype,
-                          (sci_scalar[]){out[r], part[k]});
+      out[r] = ora_scalar2(node->op == SCI_X_max ? SCI_OP_maximum : SCI_OP_minimum, t->dtype, out[r], part[k]);
   }
   free(count);
   free(terms);
@@ -147,7 +146,8 @@ static void eval_moves(const frame *fr, sci_id id, const sci_node *node, sci_sca
       out[e] = value[ravel(from, source)];
     } else if (node->op == SCI_X_slice) {
       const sci_slice_axis *axes = sci_attr(fr->e->cx, id);
-      for (int k = 0, r = 0; k < from->rank; k++) source[k] = axes[k].start + (axes[k].drop ? 0 : axes[k].step * at[r++]);
+      for (int k = 0, r = 0; k < from->rank; k++)
+        source[k] = axes[k].start + (axes[k].drop ? 0 : axes[k].step * at[r++]);
       out[e] = value[ravel(from, source)];
     } else {
       out[e] = value[broadcast_source(t, from, e)];
@@ -168,7 +168,7 @@ static void eval_tables(const frame *fr, sci_id id, const sci_node *node, sci_sc
   if (node->op != SCI_X_scatter) memcpy(out, first, (size_t)t->size * sizeof *out);
   for (int64_t k = 0; k < type_of(fr, values)->size; k++) {
     sci_scalar *to = &out[table[k]], v = value_of(fr, values)[k];
-    *to = node->op == SCI_X_index_set ? v : ora_scalar(SCI_OP_add, t->dtype, t->dtype, (sci_scalar[]){*to, v});
+    *to = node->op == SCI_X_index_set ? v : ora_scalar2(SCI_OP_add, t->dtype, *to, v);
   }
 }
 
@@ -189,18 +189,19 @@ static void eval_join(const frame *fr, sci_id id, const sci_node *node, sci_scal
 
 static void eval_matmul(const frame *fr, sci_id id, const sci_node *node, sci_scalar *out) {
   const sci_type *a = type_of(fr, node->args[0]), *b = type_of(fr, node->args[1]), *t = type_of(fr, id);
-  int64_t inner = a->shape[a->rank - 1], rows = a->rank == 2 ? a->shape[0] : 1, columns = b->rank == 2 ? b->shape[1] : 1;
+  int64_t inner = a->shape[a->rank - 1], rows = a->rank == 2 ? a->shape[0] : 1,
+          columns = b->rank == 2 ? b->shape[1] : 1;
   const sci_scalar *x = value_of(fr, node->args[0]), *y = value_of(fr, node->args[1]);
   sci_scalar *terms = grab((size_t)inner, sizeof *terms);
   for (int64_t r = 0; r < rows; r++) {
     for (int64_t c = 0; c < columns; c++) {
       for (int64_t k = 0; k < inner; k++)
-        terms[k] = ora_scalar(SCI_OP_mul, t->dtype, t->dtype, (sci_scalar[]){x[r * inner + k], y[k * columns + c]});
+        terms[k] = ora_scalar2(SCI_OP_mul, t->dtype, x[r * inner + k], y[k * columns + c]);
       sci_scalar sum = {.bits = 0};
       if (b->rank == 1) {
         sum = ora_ordered_sum(t->dtype, inner, terms);
       } else {
-        for (int64_t k = 0; k < inner; k++) sum = k ? ora_scalar(SCI_OP_add, t->dtype, t->dtype, (sci_scalar[]){sum, terms[k]}) : terms[k];
+        for (int64_t k = 0; k < inner; k++) sum = k ? ora_scalar2(SCI_OP_add, t->dtype, sum, terms[k]) : terms[k];
       }
       out[r * columns + c] = sum;
     }

@@ -1,4 +1,5 @@
-/* Owns the execution of programs: statements in order on simulated memory, with every promise that compiled code relies on checked. */
+/* Owns the execution of programs: statements in order on simulated memory, with every promise that compiled code relies
+ * on checked. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -93,9 +94,12 @@ static sci_scalar leaf(machine *m, const sci_value *v) {
   if (v->kind == SCI_V_CONST) {
     sci_scalar r = {.bits = 0};
     uint32_t low = (uint32_t)v->bits;
-    if (sc_dtype_size((sc_dtype)v->dtype) == 4) memcpy(&r, &low, 4);
-    else if (v->dtype == SC_BOOL) r.b8 = v->bits != 0;
-    else r.bits = v->bits;
+    if (sc_dtype_size((sc_dtype)v->dtype) == 4)
+      memcpy(&r, &low, 4);
+    else if (v->dtype == SC_BOOL)
+      r.b8 = v->bits != 0;
+    else
+      r.bits = v->bits;
     return r;
   }
   if (v->kind == SCI_V_NAME) {
@@ -119,7 +123,8 @@ static sci_scalar operation(machine *m, const sci_value *v) {
   return ora_scalar(op, operand, (sc_dtype)v->dtype, x);
 }
 
-/* Operands first, on an explicit stack: values may be a million operations deep. Each is computed once per statement. */
+/* Operands first, on an explicit stack: values may be a million operations deep. Each is computed once per statement.
+ */
 static sci_scalar evaluate(machine *m, sci_val root) {
   size_t n = 0;
   push_value(m, &n, root);
@@ -175,7 +180,8 @@ static memory elements(machine *m, sci_buf b, sci_val index, int64_t count, bool
   int64_t size = (int64_t)sc_dtype_size((sc_dtype)m->s->bufs[b].dtype), at = evaluate(m, index).i64;
   memory whole = memory_of(m, b, write);
   if (at < 0 || at > whole.size / size || count > whole.size / size - at)
-    broken(m, "%s: elements %" PRId64 " + %" PRId64 " of %" PRId64, buffer_text(m, b, text), at, count, whole.size / size);
+    broken(m, "%s: elements %" PRId64 " + %" PRId64 " of %" PRId64, buffer_text(m, b, text), at, count,
+           whole.size / size);
   return (memory){whole.data + at * size, whole.written ? whole.written + at * size : NULL, count * size};
 }
 
@@ -236,15 +242,18 @@ static void run_call(machine *m, const sci_call *call, memory workspace) {
   memory *params = own(m, call->n, sizeof *params);
   for (uint32_t k = 0; k < call->n; k++) {
     const sci_buffer *formal = &m->s->bufs[callee->params[k]];
-    if (formal->dtype != m->s->bufs[call->views[k].buf].dtype) broken(m, "call of %s: view %u has another dtype", callee->name, k);
+    if (formal->dtype != m->s->bufs[call->views[k].buf].dtype)
+      broken(m, "call of %s: view %u has another dtype", callee->name, k);
     params[k] = elements(m, call->views[k].buf, call->views[k].index, formal->size, k >= callee->n_in);
   }
   for (uint32_t o = callee->n_in; o < call->n; o++)
     for (uint32_t k = 0; k < call->n; k++)
-      if (k != o && overlap(params[o], params[k])) broken(m, "call of %s: output view %u overlaps view %u", callee->name, o, k);
+      if (k != o && overlap(params[o], params[k]))
+        broken(m, "call of %s: output view %u overlaps view %u", callee->name, o, k);
   const sci_proc *caller = m->proc;
   uint32_t frame = m->frame;
-  memory rest = window(m, workspace, caller->workspace_self, workspace.size - caller->workspace_self, "workspace of a callee");
+  memory rest =
+      window(m, workspace, caller->workspace_self, workspace.size - caller->workspace_self, "workspace of a callee");
   run_proc(m, callee, params, rest);
   m->proc = caller;
   m->frame = frame;
@@ -265,7 +274,8 @@ static void run_block(machine *m, sci_block b, memory workspace) {
   }
 }
 
-/* Locals live where packing put them: in the procedure's window of the workspace, or in its stack slots. Unpacked ones have memory of their own. */
+/* Locals live where packing put them: in the procedure's window of the workspace, or in its stack slots. Unpacked ones
+ * have memory of their own. */
 static void bind_locals(machine *m, const sci_proc *proc, memory own_window) {
   char text[64];
   memory slots = new_memory(m, proc->stack_self);
@@ -312,8 +322,8 @@ static void run_entry(machine *m, const void *const *in, void *const *out) {
   }
 }
 
-bool ora_run_program(const sc_program *p, const void *const *in, void *const *out, const ora_run_options *options, char *why,
-                     size_t why_size) {
+bool ora_run_program(const sc_program *p, const void *const *in, void *const *out, const ora_run_options *options,
+                     char *why, size_t why_size) {
   machine *m = calloc(1, sizeof *m);
   if (!m) abort();
   *m = (machine){.p = p, .s = p->store, .why = why, .why_size = why_size};

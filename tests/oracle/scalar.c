@@ -62,11 +62,12 @@ void ora_store(sc_dtype dtype, void *data, int64_t i, sci_scalar v) {
 /* ---- the real functions; X expands one case per row for both float types ---- */
 
 #define UNARY_LIBM(X)                                                                                                  \
-  X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(exp) X(exp2)       \
-  X(expm1) X(log) X(log2) X(log10) X(log1p) X(sqrt) X(cbrt) X(erf) X(erfc) X(floor) X(ceil) X(round) X(trunc)
+  X(sin)                                                                                                               \
+  X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(exp) X(exp2) X(expm1)     \
+      X(log) X(log2) X(log10) X(log1p) X(sqrt) X(cbrt) X(erf) X(erfc) X(floor) X(ceil) X(round) X(trunc)
 #define BINARY_LIBM(X) X(pow) X(fmod) X(hypot) X(atan2) X(copysign)
 
-#define FLOATS(T, suffix, U, sign_bit)                                                           \
+#define FLOATS(T, suffix, U, sign_bit)                                                                                 \
   static T sign_##suffix(T a) {                                                                                        \
     if (isnan(a)) return a;                                                                                            \
     return a == 0 ? 0 : signbit(a) ? -1 : 1;                                                                           \
@@ -93,10 +94,12 @@ FLOATS(float, f32, uint32_t, (UINT32_C(1) << 31))
 
 static sci_scalar float64(sci_op op, double a, double b, double c) {
   switch (op) {
-#define X(name) case SCI_OP_##name: return of_f64(name(a));
+#define X(name)                                                                                                        \
+  case SCI_OP_##name: return of_f64(name(a));
     UNARY_LIBM(X)
 #undef X
-#define X(name) case SCI_OP_##name: return of_f64(name(a, b));
+#define X(name)                                                                                                        \
+  case SCI_OP_##name: return of_f64(name(a, b));
     BINARY_LIBM(X)
 #undef X
   case SCI_OP_neg: return of_f64(-a);
@@ -126,10 +129,12 @@ static sci_scalar float64(sci_op op, double a, double b, double c) {
 
 static sci_scalar float32(sci_op op, float a, float b, float c) {
   switch (op) {
-#define X(name) case SCI_OP_##name: return of_f32(name##f(a));
+#define X(name)                                                                                                        \
+  case SCI_OP_##name: return of_f32(name##f(a));
     UNARY_LIBM(X)
 #undef X
-#define X(name) case SCI_OP_##name: return of_f32(name##f(a, b));
+#define X(name)                                                                                                        \
+  case SCI_OP_##name: return of_f32(name##f(a, b));
     BINARY_LIBM(X)
 #undef X
   case SCI_OP_neg: return of_f32(-a);
@@ -163,7 +168,8 @@ __extension__ typedef __int128 wide;
 
 static sci_scalar wrap(sc_dtype dtype, wide v) {
   uint64_t low = (uint64_t)v;
-  if (dtype == SC_INT64) return of_i64(low > INT64_MAX ? (int64_t)(low - (UINT64_C(1) << 63)) + INT64_MIN : (int64_t)low);
+  if (dtype == SC_INT64)
+    return of_i64(low > INT64_MAX ? (int64_t)(low - (UINT64_C(1) << 63)) + INT64_MIN : (int64_t)low);
   uint32_t half = (uint32_t)low;
   return of_i32(half > INT32_MAX ? (int32_t)(half - (UINT32_C(1) << 31)) + INT32_MIN : (int32_t)half);
 }
@@ -216,23 +222,22 @@ static sci_scalar cast(sc_dtype from, sc_dtype to, sci_scalar a) {
   case SC_FLOAT64: return of_f64(from == SC_FLOAT64 ? a.f64 : from == SC_FLOAT32 ? (double)a.f32 : (double)whole);
   case SC_FLOAT32: return of_f32(from == SC_FLOAT64 ? (float)a.f64 : from == SC_FLOAT32 ? a.f32 : (float)whole);
   case SC_INT64:
-  case SC_INT32: return is_float ? truncated(to, from == SC_FLOAT64 ? (long double)a.f64 : (long double)a.f32) : wrap(to, whole);
+  case SC_INT32:
+    return is_float ? truncated(to, from == SC_FLOAT64 ? (long double)a.f64 : (long double)a.f32) : wrap(to, whole);
   case SC_BOOL: return of_bool(from == SC_FLOAT64 ? !(a.f64 == 0) : from == SC_FLOAT32 ? !(a.f32 == 0) : whole != 0);
   }
   abort();
 }
 
-sci_scalar ora_scalar(sci_op op, sc_dtype dtype, sc_dtype to, const sci_scalar *x) {
+sci_scalar ora_scalar(sci_op op, sc_dtype dtype, sc_dtype to, const sci_scalar x[3]) {
   if (op == SCI_OP_select) return x[0].b8 ? x[1] : x[2];
   if (op == SCI_OP_cast) return cast(dtype, to, x[0]);
-  int arity = sci_ops[op].arity;
-  sci_scalar b = arity > 1 ? x[1] : x[0], c = arity > 2 ? x[2] : x[0];
   switch (dtype) {
-  case SC_FLOAT64: return float64(op, x[0].f64, b.f64, c.f64);
-  case SC_FLOAT32: return float32(op, x[0].f32, b.f32, c.f32);
-  case SC_INT64: return integer(op, dtype, x[0].i64, b.i64);
-  case SC_INT32: return integer(op, dtype, x[0].i32, b.i32);
-  case SC_BOOL: return logical(op, x[0].b8 != 0, b.b8 != 0);
+  case SC_FLOAT64: return float64(op, x[0].f64, x[1].f64, x[2].f64);
+  case SC_FLOAT32: return float32(op, x[0].f32, x[1].f32, x[2].f32);
+  case SC_INT64: return integer(op, dtype, x[0].i64, x[1].i64);
+  case SC_INT32: return integer(op, dtype, x[0].i32, x[1].i32);
+  case SC_BOOL: return logical(op, x[0].b8 != 0, x[1].b8 != 0);
   }
   abort();
 }
@@ -240,7 +245,7 @@ sci_scalar ora_scalar(sci_op op, sc_dtype dtype, sc_dtype to, const sci_scalar *
 /* ---- sums ---- */
 
 static sci_scalar plus(sc_dtype dtype, sci_scalar a, sci_scalar b) {
-  return ora_scalar(SCI_OP_add, dtype, dtype, (sci_scalar[]){a, b});
+  return ora_scalar2(SCI_OP_add, dtype, a, b);
 }
 
 /* The value that adding changes nothing: for floats -0.0, which keeps a sum of negative zeros negative. */

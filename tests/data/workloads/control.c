@@ -2,7 +2,8 @@
 #include "tests/data/workloads/parts.h"
 
 /* eq = [x_0 - xbar; residuals of the stages] and f, as functions of z and p. */
-static sc_function *control_problem(sc_context *cx, const char *name, sc_expr z, sc_expr p, int64_t nx, sc_expr residuals, sc_expr f) {
+static sc_function *control_problem(sc_context *cx, const char *name, sc_expr z, sc_expr p, int64_t nx,
+                                    sc_expr residuals, sc_expr f) {
   sc_expr start = sc_sub(sc_span(z, 0, nx), sc_span(p, 0, nx));
   return sc_function_create(cx, name, SC_IN({"z", z, NULL}, {"p", p, NULL}),
                             SC_OUT({"f", f, NULL}, {"eq", WL_CONCAT(start, residuals), NULL}));
@@ -28,7 +29,8 @@ static sc_expr car_rate(sc_expr x, sc_expr u, const void *user) {
 static sc_function *car_stage(sc_context *cx) {
   sc_expr w = wl_vector(cx, "w", CAR_STAGE + CAR_X), c = wl_vector(cx, "c", 7);
   sc_expr next = wl_rk4(car_rate, sc_span(w, 0, CAR_X), sc_span(w, CAR_X, CAR_STAGE), sc_at(c, 1), &c);
-  return wl_stage(cx, "stage", SC_IN({"w", w, NULL}, {"c", c, NULL}), "r", sc_sub(next, sc_span(w, CAR_STAGE, CAR_STAGE + CAR_X)));
+  return wl_stage(cx, "stage", SC_IN({"w", w, NULL}, {"c", c, NULL}), "r",
+                  sc_sub(next, sc_span(w, CAR_STAGE, CAR_STAGE + CAR_X)));
 }
 
 static sc_function *car_cost(sc_context *cx) {
@@ -84,7 +86,8 @@ static sc_function *chain_stage(sc_context *cx, int64_t masses, int64_t nx) {
   sc_expr w = wl_vector(cx, "w", nx + 3 + nx), c = wl_vector(cx, "c", 5);
   chain_parts parts = {masses, chain_acceleration(cx), c};
   sc_expr next = wl_rk4(chain_rate, sc_span(w, 0, nx), sc_span(w, nx, nx + 3), sc_at(c, 4), &parts);
-  return wl_stage(cx, "stage", SC_IN({"w", w, NULL}, {"c", c, NULL}), "r", sc_sub(next, sc_span(w, nx + 3, nx + 3 + nx)));
+  return wl_stage(cx, "stage", SC_IN({"w", w, NULL}, {"c", c, NULL}), "r",
+                  sc_sub(next, sc_span(w, nx + 3, nx + 3 + nx)));
 }
 
 static sc_expr chain_miss(sc_expr x, int64_t masses) {

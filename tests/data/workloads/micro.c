@@ -10,7 +10,7 @@ typedef struct dh_row {
   int cos_alpha, sin_alpha;
 } dh_row;
 
-static const dh_row arm_rows[7] = {{0, .333, 1, 0},    {0, 0, 0, -1}, {0, .316, 0, 1}, {.0825, 0, 0, 1},
+static const dh_row arm_rows[7] = {{0, .333, 1, 0},       {0, 0, 0, -1}, {0, .316, 0, 1}, {.0825, 0, 0, 1},
                                    {-.0825, .384, 0, -1}, {0, 0, 0, 1},  {.088, 0, 0, 1}};
 static const double arm_flange = .107;
 
@@ -84,7 +84,8 @@ sc_function *wl_rosen(sc_context *cx, const wl_problem *p, const char *kernel) {
   (void)kernel;
   int64_t n = p->size[0];
   sc_expr x = wl_vector(cx, "x", n), head = sc_span(x, 0, n - 1), tail = sc_span(x, 1, n);
-  sc_expr curve = wl_scale(100, sc_square(sc_sub(tail, sc_square(head)))), slope = sc_square(sc_sub(sc_like(x, 1), head));
+  sc_expr curve = wl_scale(100, sc_square(sc_sub(tail, sc_square(head)))),
+          slope = sc_square(sc_sub(sc_like(x, 1), head));
   return wl_stage(cx, "rosen", SC_IN({"x", x, NULL}), "f", sc_sum(sc_add(curve, slope)));
 }
 
@@ -102,7 +103,8 @@ sc_function *wl_mlp(sc_context *cx, const wl_problem *p, const char *kernel) {
     hidden = sc_tanh(sc_add(sc_matmul(w1, x), b1));
     y = sc_tanh(sc_add(sc_matmul(w2, hidden), b2));
   }
-  return wl_stage(cx, "mlp", SC_IN({"x", x, NULL}, {"W1", w1, NULL}, {"b1", b1, NULL}, {"W2", w2, NULL}, {"b2", b2, NULL}), "y", y);
+  return wl_stage(
+      cx, "mlp", SC_IN({"x", x, NULL}, {"W1", w1, NULL}, {"b1", b1, NULL}, {"W2", w2, NULL}, {"b2", b2, NULL}), "y", y);
 }
 
 sc_function *wl_matmul(sc_context *cx, const wl_problem *p, const char *kernel) {

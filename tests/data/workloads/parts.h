@@ -20,7 +20,8 @@ typedef struct wl_window {
 } wl_window;
 sc_expr wl_map(sc_function *stage, int64_t length, const wl_window *windows, size_t n);
 /* A function of one output. */
-sc_function *wl_stage(sc_context *cx, const char *name, const sc_named *in, size_t n_in, const char *out, sc_expr value);
+sc_function *wl_stage(sc_context *cx, const char *name, const sc_named *in, size_t n_in, const char *out,
+                      sc_expr value);
 
 /* xdot of the state x and the input u; `user` holds what else it needs. */
 typedef sc_expr (*wl_rate)(sc_expr x, sc_expr u, const void *user);

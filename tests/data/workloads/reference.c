@@ -17,8 +17,10 @@ static char *word(reader *r) {
   r->at += strspn(r->at, " \n");
   char *start = r->at;
   r->at += strcspn(r->at, " \n");
-  if (r->at == start) r->failed = true;
-  else if (*r->at) *r->at++ = 0;
+  if (r->at == start)
+    r->failed = true;
+  else if (*r->at)
+    *r->at++ = 0;
   return start;
 }
 
@@ -35,8 +37,10 @@ static int64_t integer(reader *r) {
 
 static void copy_word(reader *r, char *to, size_t size) {
   const char *w = word(r);
-  if (strlen(w) >= size) r->failed = true;
-  else memcpy(to, w, strlen(w) + 1);
+  if (strlen(w) >= size)
+    r->failed = true;
+  else
+    memcpy(to, w, strlen(w) + 1);
 }
 
 static wl_checksum sums(reader *r) {
@@ -77,8 +81,10 @@ static void read_sparse(reader *r, wl_reference *c) {
     return;
   }
   c->colptr = integers(r, c->shape[1] + 1);
-  if (r->failed || strcmp(word(r), "rowind")) r->failed = true;
-  else c->rowind = integers(r, c->colptr[c->shape[1]]);
+  if (r->failed || strcmp(word(r), "rowind"))
+    r->failed = true;
+  else
+    c->rowind = integers(r, c->colptr[c->shape[1]]);
 }
 
 /* After the word "case". */
@@ -94,7 +100,8 @@ static void read_case(reader *r, wl_reference *c) {
       c->n_inputs = k + 1;
       continue;
     }
-    if (!strcmp(what, "sparse")) read_sparse(r, c);
+    if (!strcmp(what, "sparse"))
+      read_sparse(r, c);
     else
       for (int d = 0; d < 3; d++) c->shape[d] = integer(r);
     break;
@@ -104,7 +111,8 @@ static void read_case(reader *r, wl_reference *c) {
     return;
   }
   c->sum = sums(r);
-  if (!strcmp(word(r), "values")) c->values = numbers(r, c->sum.count);
+  if (!strcmp(word(r), "values"))
+    c->values = numbers(r, c->sum.count);
   else
     for (int k = 0; k < 8 && k < c->sum.count; k++) c->first[k] = number(r);
 }
@@ -159,7 +167,9 @@ void wl_free_references(wl_references *r) {
 const wl_reference *wl_find_reference(const wl_references *r, const wl_problem *p, const char *kernel) {
   for (size_t i = 0; i < r->n; i++) {
     const wl_reference *c = &r->all[i];
-    if (!strcmp(c->workload, p->workload) && !memcmp(c->problem.size, p->size, sizeof p->size) && !strcmp(c->kernel, kernel)) return c;
+    if (!strcmp(c->workload, p->workload) && !memcmp(c->problem.size, p->size, sizeof p->size) &&
+        !strcmp(c->kernel, kernel))
+      return c;
   }
   return NULL;
 }
@@ -190,8 +200,10 @@ bool wl_agrees(const wl_reference *r, int64_t n, const double *v, double toleran
   }
   wl_checksum c = wl_checksum_of(n, v);
   double bound = tolerance * r->sum.sumabs;
-  if (fabs(c.sum - r->sum.sum) <= bound && fabs(c.sumabs - r->sum.sumabs) <= bound && fabs(c.weighted - r->sum.weighted) <= bound) return true;
-  snprintf(why, why_size, "sums %.17g, %.17g, %.17g instead of %.17g, %.17g, %.17g", c.sum, c.sumabs, c.weighted, r->sum.sum, r->sum.sumabs,
-           r->sum.weighted);
+  if (fabs(c.sum - r->sum.sum) <= bound && fabs(c.sumabs - r->sum.sumabs) <= bound &&
+      fabs(c.weighted - r->sum.weighted) <= bound)
+    return true;
+  snprintf(why, why_size, "sums %.17g, %.17g, %.17g instead of %.17g, %.17g, %.17g", c.sum, c.sumabs, c.weighted,
+           r->sum.sum, r->sum.sumabs, r->sum.weighted);
   return false;
 }

@@ -13,10 +13,12 @@ static const struct workload {
   const char *sizes[WL_MAX_SIZES];
   sc_function *(*build)(sc_context *, const wl_problem *, const char *kernel);
 } workloads[] = {
-    {"race_car", {"N", NULL}, wl_race_car},   {"chain", {"M", "N"}, wl_chain},      {"npmpc", {"H", "N"}, wl_npmpc},
-    {"quadrotor", {"N", NULL}, wl_quadrotor}, {"arm7", {"batch", NULL}, wl_arm7},   {"wave", {"n", NULL}, wl_wave},
-    {"rosen", {"n", NULL}, wl_rosen},         {"mlp", {"batch", NULL}, wl_mlp},     {"matmul", {"n", NULL}, wl_matmul},
-    {"reduce", {"n", NULL}, wl_reduce},       {"straight", {"K", NULL}, wl_straight},
+    {"race_car", {"N", NULL}, wl_race_car}, {"chain", {"M", "N"}, wl_chain},
+    {"npmpc", {"H", "N"}, wl_npmpc},        {"quadrotor", {"N", NULL}, wl_quadrotor},
+    {"arm7", {"batch", NULL}, wl_arm7},     {"wave", {"n", NULL}, wl_wave},
+    {"rosen", {"n", NULL}, wl_rosen},       {"mlp", {"batch", NULL}, wl_mlp},
+    {"matmul", {"n", NULL}, wl_matmul},     {"reduce", {"n", NULL}, wl_reduce},
+    {"straight", {"K", NULL}, wl_straight},
 };
 
 static const struct workload *find(const char *name) {
@@ -42,7 +44,8 @@ const char *wl_size_text(const wl_problem *p, char text[64]) {
   size_t n = 0;
   text[0] = 0;
   for (int k = 0; k < WL_MAX_SIZES && wl_size_name(p->workload, k); k++)
-    if (p->size[k]) n += (size_t)snprintf(text + n, 64 - n, "%s%s=%" PRId64, n ? "," : "", wl_size_name(p->workload, k), p->size[k]);
+    if (p->size[k])
+      n += (size_t)snprintf(text + n, 64 - n, "%s%s=%" PRId64, n ? "," : "", wl_size_name(p->workload, k), p->size[k]);
   return text;
 }
 
@@ -64,10 +67,10 @@ sc_function *wl_value_kernel(sc_function *f, const char *output) {
 /* ---- problems kept as text ---- */
 
 static const wl_stored stored[] = {
-    {{"race_car", {10}}, NULL}, {{"race_car", {200}}, NULL}, {{"chain", {5, 40}}, NULL}, {{"npmpc", {32, 12}}, NULL},
-    {{"quadrotor", {20}}, NULL}, {{"arm7", {0}}, NULL},      {{"arm7", {64}}, NULL},     {{"wave", {64}}, NULL},
-    {{"rosen", {10}}, NULL},     {{"mlp", {1}}, NULL},       {{"mlp", {32}}, NULL},      {{"matmul", {8}}, NULL},
-    {{"reduce", {100}}, "sum"},  {{"reduce", {100}}, "dot"}, {{"reduce", {100}}, "norm"}, {{"straight", {1000}}, NULL},
+    {{"race_car", {10}}, NULL},  {{"race_car", {200}}, NULL}, {{"chain", {5, 40}}, NULL},  {{"npmpc", {32, 12}}, NULL},
+    {{"quadrotor", {20}}, NULL}, {{"arm7", {0}}, NULL},       {{"arm7", {64}}, NULL},      {{"wave", {64}}, NULL},
+    {{"rosen", {10}}, NULL},     {{"mlp", {1}}, NULL},        {{"mlp", {32}}, NULL},       {{"matmul", {8}}, NULL},
+    {{"reduce", {100}}, "sum"},  {{"reduce", {100}}, "dot"},  {{"reduce", {100}}, "norm"}, {{"straight", {1000}}, NULL},
 };
 
 size_t wl_stored_count(void) {
@@ -113,7 +116,8 @@ sc_expr wl_map(sc_function *stage, int64_t length, const wl_window *windows, siz
   return sc_vmap_windows(stage, length, args, n, starts, strides, 0);
 }
 
-sc_function *wl_stage(sc_context *cx, const char *name, const sc_named *in, size_t n_in, const char *out, sc_expr value) {
+sc_function *wl_stage(sc_context *cx, const char *name, const sc_named *in, size_t n_in, const char *out,
+                      sc_expr value) {
   return sc_function_create(cx, name, in, n_in, SC_OUT({out, value, NULL}));
 }
 
@@ -143,9 +147,12 @@ static double between(double lo, double hi, int64_t i) {
 static void race_car_input(const char *name, int64_t first, int64_t n, double *v) {
   static const double p[11] = {0.1, -0.2, 0.3, 5, 1.5706, 0.05, 230, 4.95, 297.03, 16.665, 0.6784};
   for (int64_t i = 0; i < n; i++) {
-    if (name[0] == 'p') v[i] = p[i];
-    else if (i % 6 == 3) v[i] = between(2, 8, first + i);
-    else if (i % 6 == 4) v[i] = between(-200, 200, first + i);
+    if (name[0] == 'p')
+      v[i] = p[i];
+    else if (i % 6 == 3)
+      v[i] = between(2, 8, first + i);
+    else if (i % 6 == 4)
+      v[i] = between(-200, 200, first + i);
   }
 }
 
@@ -156,8 +163,10 @@ static void chain_input(const wl_problem *p, const char *name, int64_t n, double
   for (int64_t i = 0; i < n; i++) {
     int64_t at = state ? i % (nx + 3) : i;
     double rest = at % 3 == 0 ? 7.0 * (double)(at / 3 + 1) / (double)(masses - 1) : 0;
-    if (at < positions) v[i] = rest + (state ? 0.1 * v[i] : 0);
-    else if (!state) v[i] = at < nx ? 0 : c[at - nx];
+    if (at < positions)
+      v[i] = rest + (state ? 0.1 * v[i] : 0);
+    else if (!state)
+      v[i] = at < nx ? 0 : c[at - nx];
   }
 }
 

@@ -21,8 +21,8 @@ const char *wl_size_name(const char *workload, int k);
 /* "N=10", "M=5,N=40", "" without sizes. */
 const char *wl_size_text(const wl_problem *p, char text[64]);
 
-/* The function of a problem with all its outputs (f and eq; y; ...). `kernel` chooses among the functions of `reduce` (sum, dot, norm) and is
- * ignored elsewhere. NULL on failure, the reason in the context. */
+/* The function of a problem with all its outputs (f and eq; y; ...). `kernel` chooses among the functions of `reduce`
+ * (sum, dot, norm) and is ignored elsewhere. NULL on failure, the reason in the context. */
 sc_function *wl_function(sc_context *cx, const wl_problem *p, const char *kernel);
 /* The same inputs, one output. */
 sc_function *wl_value_kernel(sc_function *f, const char *output);
@@ -36,7 +36,8 @@ size_t wl_stored_count(void);
 const wl_stored *wl_stored_at(size_t i);
 const char *wl_stored_file(const wl_stored *s, char text[96]);
 
-/* Values of the input `name` by the rule; `first` is the index of its first value over all inputs of the kernel, seeds included
+/* Values of the input `name` by the rule; `first` is the index of its first value over all inputs of the kernel, seeds
+ * included
  * ("lam:eq"). Returns the index of the next input. */
 int64_t wl_input(const wl_problem *p, const char *name, int64_t first, int64_t n, double *v);
 
@@ -56,11 +57,11 @@ typedef struct wl_reference {
     char name[12];
     wl_checksum sum;
   } inputs[8];
-  wl_checksum sum;  /* of the output's values */
-  double *values;   /* NULL: only the sums and the first ones are known */
+  wl_checksum sum; /* of the output's values */
+  double *values;  /* NULL: only the sums and the first ones are known */
   double first[8];
-  int64_t shape[3]; /* unused trailing entries are 0 */
-  bool sparse;      /* nrow, ncol in shape; csc */
+  int64_t shape[3];         /* unused trailing entries are 0 */
+  bool sparse;              /* nrow, ncol in shape; csc */
   int32_t *colptr, *rowind; /* NULL: only the four sums */
   int64_t rowind_sum, colptr_sum;
   double rowind_weighted, colptr_weighted;
@@ -75,7 +76,8 @@ typedef struct wl_references {
 bool wl_read_references(const char *path, wl_references *out);
 void wl_free_references(wl_references *r);
 const wl_reference *wl_find_reference(const wl_references *r, const wl_problem *p, const char *kernel);
-/* Each value within `tolerance` of the largest of the output (checksums: of the sum of magnitudes). On failure says what differs. */
+/* Each value within `tolerance` of the largest of the output (checksums: of the sum of magnitudes). On failure says
+ * what differs. */
 bool wl_agrees(const wl_reference *r, int64_t n, const double *v, double tolerance, char *why, size_t why_size);
 
 #endif
