@@ -1,8 +1,6 @@
 /* Owns stores and programs: their life, and the tables of names, loop variables, buffers and constants. */
 #include "lib/program/program.h"
 
-#include "lib/expr/expr.h"
-
 sci_store *sci_store_create(sci_env *env) {
   sci_store *s = sci_raw(env, NULL, 0, sizeof *s);
   *s = (sci_store){.env = env, .refs = 1};
@@ -29,29 +27,29 @@ void sci_store_release(sci_store *s) {
 
 void sci_program_free(sci_program *p) {
   if (!p) return;
-  sci_env *env = &p->cx->env;
-  sci_store_release(p->store);
-  sci_raw_free(env, p, sizeof *p);
+  sci_store *s = p->store;
+  sci_raw_free(s->env, p, sizeof *p);
+  sci_store_release(s);
 }
 
-static sci_program *new_program(sc_context *cx) {
-  sci_program *p = sci_raw(&cx->env, NULL, 0, sizeof *p);
-  *p = (sci_program){.cx = cx};
-  sci_defer(&cx->env, (void (*)(void *))sci_program_free, p);
+static sci_program *new_program(const sci_program *fields, sci_store *s) {
+  sci_program *p = sci_raw(s->env, NULL, 0, sizeof *p);
+  *p = *fields;
+  p->store = s;
+  s->refs++;
+  sci_defer(s->env, (void (*)(void *))sci_program_free, p);
   return p;
 }
 
 sci_program *sci_program_create(sc_context *cx, sci_store *s) {
-  sci_program *p = new_program(cx);
-  sci_keep(&cx->env, s);
-  p->store = s;
+  sci_program *p = new_program(&(sci_program){.cx = cx}, s);
+  sci_keep(s->env, s);
+  s->refs--;
   return p;
 }
 
 sci_program *sci_program_with(const sci_program *p, uint32_t n_procs, const sci_proc *const *procs) {
-  sci_program *q = new_program(p->cx);
-  *q = *p;
-  q->store->refs++;
+  sci_program *q = new_program(p, p->store);
   q->n_procs = n_procs;
   q->procs = procs;
   q->reports = NULL;
