@@ -119,27 +119,19 @@ sci_val sci_affine_value(sci_store *s, sci_affine *f) {
 
 sci_val sci_affine_op(sci_store *s, sci_op op, const sci_val *args) {
   sci_affine f = {0};
-  bool fits = true;
-  int64_t k = 1;
-  if (op == SCI_OP_mul) {
-    bool first = sci_val_is_const(s, args[0]);
-    k = (int64_t)sci_value_at(s, args[!first])->bits;
-    fits = accumulate(s, &f, args[first], k);
-    if (!fits) return sci_intern_op(s, op, SC_INT64, (sci_val[]){args[first], args[!first]});
-  } else if (op == SCI_OP_neg) {
-    fits = accumulate(s, &f, args[0], -1);
-  } else {
-    fits = accumulate(s, &f, args[0], 1) && accumulate(s, &f, args[1], op == SCI_OP_sub ? -1 : 1);
-  }
-  return fits ? sci_affine_value(s, &f) : sci_intern_op(s, op, SC_INT64, args);
+  bool fits;
+  if (op == SCI_OP_mul) fits = accumulate(s, &f, args[0], (int64_t)sci_value_at(s, args[1])->bits);
+  else if (op == SCI_OP_neg) fits = accumulate(s, &f, args[0], -1);
+  else fits = accumulate(s, &f, args[0], 1) && accumulate(s, &f, args[1], op == SCI_OP_sub ? -1 : 1);
+  return fits ? sci_affine_value(s, &f) : SCI_NIL;
 }
 
 sci_val sci_idx_add(sci_store *s, sci_val a, sci_val b) {
-  return sci_affine_op(s, SCI_OP_add, (sci_val[]){a, b});
+  return sci_val_op2(s, SCI_OP_add, a, b);
 }
 
 sci_val sci_idx_mul(sci_store *s, sci_val a, int64_t k) {
-  return sci_affine_op(s, SCI_OP_mul, (sci_val[]){a, sci_val_int(s, k)});
+  return sci_val_op2(s, SCI_OP_mul, a, sci_val_int(s, k));
 }
 
 /* a = k * quotient + remainder with a constant remainder in [0, k). */

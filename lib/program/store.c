@@ -116,6 +116,7 @@ sci_buf sci_storage(const sci_store *s, sci_buf b, int64_t *offset) {
 
 sci_buf sci_const_table(sci_store *s, sc_dtype dtype, int64_t n, const void *data, const char *hint) {
   size_t bytes = (size_t)n * sc_dtype_size(dtype);
+  if (!bytes) data = "";
   uint32_t hash = sci_mix(sci_hash_bytes(data, bytes), (uint64_t)dtype), id;
   sci_index_reserve(&s->table_index);
   for (uint32_t at = hash; sci_index_at(&s->table_index, &at, hash, &id); at++) {

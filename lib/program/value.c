@@ -192,11 +192,13 @@ static sci_val identity(sci_store *s, sci_op op, sc_dtype dtype, const sci_val *
 sci_val sci_val_op(sci_store *s, sci_op op, sc_dtype dtype, const sci_val *args) {
   sci_val r;
   if (fold(s, op, dtype, args, &r)) return r;
-  if (dtype == SC_INT64) {
-    bool linear = op == SCI_OP_add || op == SCI_OP_sub || op == SCI_OP_neg;
-    if (op == SCI_OP_mul) linear = sci_val_is_const(s, args[0]) || sci_val_is_const(s, args[1]);
-    if (linear) return sci_affine_op(s, op, args);
+  sci_val swapped[3];
+  if (dtype == SC_INT64 && op == SCI_OP_mul && sci_val_is_const(s, args[0])) {
+    swapped[0] = args[1], swapped[1] = args[0];
+    args = swapped;
   }
+  bool sums = op == SCI_OP_add || op == SCI_OP_sub || op == SCI_OP_neg || (op == SCI_OP_mul && sci_val_is_const(s, args[1]));
+  if (dtype == SC_INT64 && sums && (r = sci_affine_op(s, op, args)) != SCI_NIL) return r;
   r = identity(s, op, dtype, args);
   return r != SCI_NIL ? r : sci_intern_op(s, op, dtype, args);
 }
