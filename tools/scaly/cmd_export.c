@@ -1,0 +1,57 @@
+/* The export command: writes a function as a C module. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tools/scaly/commands.h"
+#include "tools/scaly/model.h"
+#include "tools/scaly/report.h"
+
+static int export(const arguments *args) {
+  static const char *const lanes[] = {"auto", "1", "2", "4", "8", NULL}, *const dialects[] = {"gnu", "c", NULL},
+                           *const roundings[] = {"default", "strict", NULL};
+  static const sc_lanes lane_values[] = {SC_LANES_AUTO, SC_LANES_1, SC_LANES_2, SC_LANES_4, SC_LANES_8};
+  int lane = option_choice(args, "lanes", lanes, 0);
+  int dialect = lane < 0 ? -1 : option_choice(args, "dialect", dialects, SC_DIALECT_GNU);
+  int rounding = dialect < 0 ? -1 : option_choice(args, "rounding", roundings, SC_ROUNDING_DEFAULT);
+  if (rounding < 0) return EXIT_USAGE;
+  sc_c_options c = {
+      .name = option_value(args, "name"),
+      .cpu = option_value(args, "cpu"),
+      .lanes = lane_values[lane],
+      .dialect = (sc_dialect)dialect,
+      .rounding = (sc_rounding)rounding,
+      .untyped = option_given(args, "untyped"),
+      .prefix = option_value(args, "prefix"),
+  };
+  const char *folder = option_value(args, "output");
+  if (!folder) folder = ".";
+  model m;
+  int code = model_open(&m, args);
+  if (code != EXIT_OK) return code;
+  sc_module *module = m.program ? sc_render_c_program(m.program, &c) : sc_render_c(m.function, &c);
+  if (module && sc_module_write(module, folder) == SC_OK) {
+    const char *name = sc_module_name(module);
+    printf("%s/%s.c\n%s/%s.h\n", folder, name, folder, name);
+  } else {
+    code = report_context(m.cx);
+  }
+  sc_module_destroy(module);
+  model_close(&m);
+  return code;
+}
+
+static const option_spec options[] = {
+    {"output", 'o', "DIR", "An existing folder for the two files. Default: the current one."},
+    MODEL_OUT_OPTION,
+    {"name", 0, "NAME", "Name of the entry and the files. Default: the function's."},
+    {"cpu", 0, "CPU", "Processor the module is for. Default: generic, any."},
+    {"lanes", 0, "N", "1, 2, 4, 8, or auto (default): what the compiler's target offers."},
+    {"dialect", 0, "DIALECT", "gnu (default: vector extensions of gcc and clang) or c (any C99 compiler)."},
+    {"rounding", 0, "ROUNDING", "default (same bits from every compiler on one target) or strict\n(no fused multiply-add: same bits on every target)."},
+    {"prefix", 0, "PREFIX", "Put before every external symbol and macro."},
+    {"untyped", 0, NULL, "Leave the typed buffers and the _call helper out of the header."},
+    {0},
+};
+const command_spec command_export = {
+    "export", "FILE[:FUNCTION]", "Writes a function as a C module: one source file and one header.", NULL, options, export,
+};

@@ -1,0 +1,57 @@
+/* The run command: compiles in process, calls once, prints the outputs. */
+#include <stdio.h>
+
+#include "tools/scaly/commands.h"
+#include "tools/scaly/model.h"
+#include "tools/scaly/report.h"
+#include "tools/scaly/values.h"
+
+static void print_times(const sc_kernel *k) {
+  sc_compile_times t = sc_kernel_times(k);
+  const char *names[] = {"lower", "plugin", "target", "emit", "codegen", "link"};
+  const double ms[] = {t.lower, t.plugin, t.target, t.emit, t.codegen, t.link};
+  fputs("milliseconds:", stderr);
+  for (int i = 0; i < 6; i++) fprintf(stderr, " %s %.3f", names[i], ms[i]);
+  fputc('\n', stderr);
+}
+
+static int call_and_write(sc_kernel *k, const arguments *args, value_format format) {
+  call_buffers b;
+  int code = buffers_make(&b, k, args, false);
+  if (code != EXIT_OK) return code;
+  int status = sc_kernel_call(k, (const void *const *)b.in, b.out, NULL);
+  if (status != SC_KERNEL_SUCCESS) {
+    complain("the kernel returned status %d", status);
+    return EXIT_ENVIRONMENT;
+  }
+  return write_outputs(k, b.out, format);
+}
+
+static int run(const arguments *args) {
+  static const char *const formats[] = {"table", "json", "npy", NULL};
+  int format = option_choice(args, "format", formats, FORMAT_TABLE);
+  if (format < 0) return EXIT_USAGE;
+  sc_lower_options lower;
+  sc_target target;
+  if (!model_lower_options(args, &lower, &target)) return EXIT_USAGE;
+  model m;
+  int code = model_open(&m, args);
+  if (code != EXIT_OK) return code;
+  sc_kernel *k = model_jit(&m, &lower);
+  code = k ? call_and_write(k, args, (value_format)format) : report_context(m.cx);
+  if (k && option_given(args, "time")) print_times(k);
+  sc_kernel_release(k);
+  model_close(&m);
+  return code;
+}
+
+static const option_spec options[] = {
+    VALUES_OPTIONS,
+    MODEL_OUT_OPTION,
+    {"format", 0, "FORMAT", "table (default), json, or npy (one dense output)."},
+    {"time", 0, NULL, "Also print, on standard error, where the time to machine code went."},
+    {0},
+};
+const command_spec command_run = {
+    "run", "FILE[:FUNCTION]", "Compiles a function in process and evaluates it.", NULL, options, run,
+};

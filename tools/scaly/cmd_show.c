@@ -1,0 +1,112 @@
+/* The show command: a function at any stage of compilation, as text. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/scaly/commands.h"
+#include "tools/scaly/graph.h"
+#include "tools/scaly/model.h"
+#include "tools/scaly/report.h"
+
+enum { STAGE_EXPR, STAGE_LOWERED, STAGE_PROGRAM, STAGE_C, STAGE_LLVM, STAGE_ASM };
+static const char *const stages[] = {"expr", "lowered", "program", "c", "llvm", "asm", NULL};
+
+static void dump(void *user, const char *pass, const char *text) {
+  (void)user;
+  printf("// after %s\n%s\n", pass, text);
+}
+
+/* Prints and frees a text of the library; false when there is none. */
+static bool put_text(sc_context *cx, char *text) {
+  if (!text) return false;
+  fputs(text, stdout);
+  size_t n = strlen(text);
+  if (n && text[n - 1] != '\n') putchar('\n');
+  sc_string_free(cx, text);
+  return true;
+}
+
+static void print_statistics(const sc_program *p) {
+  sc_program_stats s = sc_program_statistics(p);
+  const char *names[] = {"operations",  "statements", "loops",           "procedures",  "math calls",
+                         "loads",       "stores",     "workspace bytes", "stack bytes", "table bytes"};
+  const int64_t values[] = {s.operations, s.statements, s.loops,           s.procedures,  s.math_calls,
+                            s.loads,      s.stores,     s.workspace_bytes, s.stack_bytes, s.table_bytes};
+  for (size_t i = 0; i < sizeof values / sizeof *values; i++) printf("%-20s %12" PRId64 "\n", names[i], values[i]);
+  size_t n = sc_program_report_count(p);
+  if (n) printf("\n%-20s %12s %10s\n", "pass", "changes", "ms");
+  for (size_t i = 0; i < n; i++) {
+    sc_pass_report r = sc_program_report(p, i);
+    printf("%-20s %12" PRId64 " %10.3f\n", r.pass, r.changes, r.ms);
+  }
+}
+
+static bool show_c(const model *m, const sc_program *p, const sc_lower_options *lower) {
+  sc_c_options c = {.lower = lower};
+  sc_module *module = p ? sc_render_c_program(p, &c) : sc_render_c(m->function, &c);
+  if (module) fputs(sc_module_source(module), stdout);
+  sc_module_destroy(module);
+  return module;
+}
+
+static bool show_llvm(const model *m, const sc_program *p, sc_emit kind) {
+  sc_jit_options jit = {.plugin_dir = plugin_dir()};
+  size_t size;
+  return put_text(m->cx, sc_emit_llvm(p, kind, &jit, &size));
+}
+
+/* A stage after the expression dialect, or the statistics of the program. */
+static bool show_program(const model *m, const arguments *args, int stage, const sc_lower_options *lower) {
+  /* A module for shipping is lowered for its own target, not for this machine. */
+  if (stage == STAGE_C && m->function && !option_given(args, "stats")) return show_c(m, NULL, lower);
+  sc_program *p = model_lower(m, lower);
+  if (!p) return false;
+  bool ok = true;
+  if (option_given(args, "stats")) print_statistics(p);
+  else if (option_given(args, "after")) ok = true; /* the dumps are the output */
+  else if (stage == STAGE_C) ok = show_c(m, p, lower);
+  else if (stage == STAGE_LLVM || stage == STAGE_ASM) ok = show_llvm(m, p, stage == STAGE_LLVM ? SC_EMIT_LLVM : SC_EMIT_ASM);
+  else ok = put_text(m->cx, sc_print_program(p));
+  sc_program_destroy(p);
+  return ok;
+}
+
+static int show(const arguments *args) {
+  int stage = option_choice(args, "stage", stages, STAGE_PROGRAM);
+  if (stage < 0) return EXIT_USAGE;
+  sc_lower_options lower;
+  sc_target target;
+  if (!model_lower_options(args, &lower, &target)) return EXIT_USAGE;
+  if (stage == STAGE_LOWERED) lower.passes = "none";
+  lower.dump_after = option_value(args, "after");
+  lower.dump = dump;
+  model m;
+  int code = model_open(&m, args);
+  if (code != EXIT_OK) return code;
+  bool of_graph = option_given(args, "dot") || (stage == STAGE_EXPR && !option_given(args, "stats") && !lower.dump_after);
+  if (of_graph && !m.function) {
+    complain("%s holds a program: it has no expression graph to show", m.file);
+    code = EXIT_INPUT;
+  } else {
+    bool ok = option_given(args, "dot") ? write_dot(m.function)
+              : of_graph                ? put_text(m.cx, sc_print_function(m.function))
+                                        : show_program(&m, args, stage, &lower);
+    if (!ok) code = report_context(m.cx);
+  }
+  model_close(&m);
+  return code;
+}
+
+static const option_spec options[] = {
+    {"stage", 0, "STAGE", "expr, lowered (before the passes), program (default, after them), c, llvm or asm."},
+    {"after", 0, "PASS", "The program after each run of this pass, or of \"all\" of them."},
+    {"passes", 0, "LIST", "-NAME,-NAME... switches passes off; none: no passes at all."},
+    {"bisect", 0, "N", "Stops after the first N pass runs."},
+    {"stats", 0, NULL, "Operations, loops, math calls, memory, and time per pass, instead of text."},
+    {"dot", 0, NULL, "The expression graph in the dot language of Graphviz."},
+    MODEL_OUT_OPTION,
+    {0},
+};
+const command_spec command_show = {
+    "show", "FILE[:FUNCTION]", "Prints a function at any stage of compilation.", NULL, options, show,
+};

@@ -1,0 +1,95 @@
+/* Owns the timing of kernel calls and the comparison of results. */
+#include "tools/scaly/measure.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/scaly/report.h"
+
+/* ---- timing ---- */
+
+enum { SAMPLES = 21 };
+static const double sample_ms = 1.0;
+
+static int by_value(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+timing measure_calls(const sc_kernel *k, const call_buffers *b) {
+  sc_entry entry = sc_kernel_entry(k);
+  const void **in = (const void **)b->in;
+  void *w = pool_alloc_aligned(64, sc_kernel_workspace_bytes(k));
+  double samples[SAMPLES], elapsed = 0;
+  long calls = 1;
+  /* Calibration warms caches and clocks on the way. */
+  for (;; calls *= 2) {
+    double start = now_ms();
+    for (long i = 0; i < calls; i++) entry(in, b->out, NULL, w, 0);
+    elapsed = now_ms() - start;
+    if (elapsed >= sample_ms / 2) break;
+  }
+  for (int s = 0; s < SAMPLES; s++) {
+    double start = now_ms();
+    for (long i = 0; i < calls; i++) entry(in, b->out, NULL, w, 0);
+    samples[s] = (now_ms() - start) * 1e6 / (double)calls;
+  }
+  qsort(samples, SAMPLES, sizeof *samples, by_value);
+  double median = samples[SAMPLES / 2];
+  return (timing){median, median > 0 ? (samples[3 * SAMPLES / 4] - samples[SAMPLES / 4]) / median : 0};
+}
+
+/* ---- distances ---- */
+
+/* Integers in the order of the floating-point numbers: neighbors differ by one, both zeros are 0. */
+static int64_t ordered64(double v) {
+  int64_t bits;
+  memcpy(&bits, &v, sizeof bits);
+  return bits < 0 ? INT64_MIN - bits : bits;
+}
+
+static int32_t ordered32(float v) {
+  int32_t bits;
+  memcpy(&bits, &v, sizeof bits);
+  return bits < 0 ? INT32_MIN - bits : bits;
+}
+
+static double gap64(int64_t a, int64_t b) {
+  return a > b ? (double)((uint64_t)a - (uint64_t)b) : (double)((uint64_t)b - (uint64_t)a);
+}
+
+static difference float_distance(double a, double b, double ulp) {
+  if (isnan(a) && isnan(b)) return (difference){0, 0};
+  if (isnan(a) || isnan(b)) return (difference){INFINITY, INFINITY};
+  return (difference){a == b ? 0 : fabs(a - b), ulp};
+}
+
+static difference element_distance(sc_dtype dtype, const void *a, const void *b, size_t i) {
+  double gap = 0;
+  switch (dtype) {
+    case SC_FLOAT64: {
+      double x = ((const double *)a)[i], y = ((const double *)b)[i];
+      return float_distance(x, y, gap64(ordered64(x), ordered64(y)));
+    }
+    case SC_FLOAT32: {
+      float x = ((const float *)a)[i], y = ((const float *)b)[i];
+      return float_distance((double)x, (double)y, gap64(ordered32(x), ordered32(y)));
+    }
+    case SC_INT64: gap = gap64(((const int64_t *)a)[i], ((const int64_t *)b)[i]); break;
+    case SC_INT32: gap = gap64(((const int32_t *)a)[i], ((const int32_t *)b)[i]); break;
+    case SC_BOOL: gap = gap64(((const uint8_t *)a)[i], ((const uint8_t *)b)[i]); break;
+  }
+  return (difference){gap, gap};
+}
+
+void widen_difference(difference *d, const sc_kernel *k, void *const *a, void *const *b) {
+  for (size_t i = 0; i < sc_kernel_output_count(k); i++) {
+    const sc_port *port = sc_kernel_output(k, i);
+    for (size_t e = 0; e < (size_t)port->count; e++) {
+      difference one = element_distance(port->dtype, a[i], b[i], e);
+      if (one.abs > d->abs) d->abs = one.abs;
+      if (one.ulp > d->ulp) d->ulp = one.ulp;
+    }
+  }
+}

@@ -1,0 +1,124 @@
+/* Owns the way from FILE[:FUNCTION] and --out to a function or program, and to machine code. */
+#include "tools/scaly/model.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/scaly/report.h"
+
+model_path model_split_path(const char *operand) {
+  const char *colon = strrchr(operand, ':');
+  if (!colon || access(operand, F_OK) == 0) return (model_path){operand, NULL};
+  return (model_path){pool_strndup(operand, (size_t)(colon - operand)), colon + 1};
+}
+
+bool model_is_program(const char *text, size_t size) {
+  size_t i = 0;
+  for (;;) {
+    while (i < size && isspace((unsigned char)text[i])) i++;
+    if (size - i < 2 || text[i] != '/' || text[i + 1] != '/') break;
+    while (i < size && text[i] != '\n') i++;
+  }
+  return size - i >= 5 && memcmp(text + i, "prog.", 5) == 0;
+}
+
+/* A function of the same name and inputs with the outputs that --out lists, in that order. */
+static sc_function *choose_outputs(sc_function *f, const arguments *args) {
+  size_t n_in = sc_function_input_count(f), n_out = 0;
+  sc_named *in = pool_alloc(n_in, sizeof *in), *out = pool_alloc(args->n_given, sizeof *out);
+  for (size_t i = 0; i < n_in; i++) in[i] = (sc_named){.name = sc_function_input_name(f, i), .expr = sc_function_input(f, i)};
+  for (size_t i = 0; i < args->n_given; i++) {
+    if (strcmp(args->given[i].name, "out")) continue;
+    int at = sc_function_find_output(f, args->given[i].value);
+    if (at < 0) return NULL;
+    size_t k = (size_t)at;
+    out[n_out++] = (sc_named){sc_function_output_name(f, k), sc_function_output(f, k), sc_function_output_pattern(f, k)};
+  }
+  sc_function *chosen = sc_function_create(sc_function_context(f), sc_function_name(f), in, n_in, out, n_out);
+  if (!chosen) return NULL;
+  sc_function_set_hint(chosen, sc_function_hint(f));
+  sc_function_set_strict_nan(chosen, sc_function_strict_nan(f));
+  return chosen;
+}
+
+static bool parse_functions(model *m, const char *text, size_t size, const char *name, const arguments *args) {
+  sc_module_text *module = sc_parse(m->cx, text, size, m->file);
+  if (!module) return false;
+  m->function = sc_module_text_find(module, name);
+  if (m->function && option_given(args, "out")) m->function = choose_outputs(m->function, args);
+  sc_module_text_free(module);
+  return m->function;
+}
+
+int model_open(model *m, const arguments *args) {
+  model_path path = model_split_path(args->operand);
+  *m = (model){.file = strcmp(path.file, "-") ? path.file : "<stdin>"};
+  size_t size;
+  char *text = read_file(path.file, &size);
+  if (!text) return EXIT_INPUT;
+  m->cx = sc_context_create(NULL);
+  if (!m->cx) {
+    complain("out of memory");
+    return EXIT_ENVIRONMENT;
+  }
+  bool is_program = model_is_program(text, size);
+  int code = EXIT_OK;
+  if (is_program && (path.function || option_given(args, "out"))) {
+    complain("%s holds a program, which has no functions or outputs to choose from", m->file);
+    code = EXIT_INPUT;
+  } else if (is_program) {
+    m->program = sc_parse_program(m->cx, text, size, m->file);
+  } else {
+    parse_functions(m, text, size, path.function, args);
+  }
+  if (code == EXIT_OK && !m->function && !m->program) code = report_context(m->cx);
+  if (code != EXIT_OK) model_close(m);
+  return code;
+}
+
+void model_close(model *m) {
+  sc_program_destroy(m->program);
+  sc_context_destroy(m->cx);
+  *m = (model){0};
+}
+
+bool model_lower_options(const arguments *args, sc_lower_options *out, sc_target *target) {
+  *out = (sc_lower_options){.passes = option_value(args, "passes")};
+  long long bisect = 0;
+  if (!option_integer(args, "bisect", 0, INT64_MAX, &bisect)) return false;
+  /* The library takes 0 as "no limit"; on the command line 0 passes are 0 passes. */
+  if (option_given(args, "bisect")) out->bisect = bisect ? bisect : -1;
+  const char *preset = getenv("SCALY_TARGET");
+  if (!preset || !*preset) return true;
+  out->target = target;
+  if (sc_target_preset(preset, target) == SC_OK) return true;
+  fprintf(stderr, "scaly: SCALY_TARGET: there is no target \"%s\"; there are", preset);
+  for (size_t i = 0; i < sc_target_preset_count(); i++) fprintf(stderr, "%s %s", i ? "," : "", sc_target_preset_name(i));
+  fputc('\n', stderr);
+  return false;
+}
+
+sc_program *model_lower(const model *m, const sc_lower_options *options) {
+  return m->program ? sc_program_optimize(m->program, options) : sc_lower(m->function, options);
+}
+
+sc_kernel *model_jit(const model *m, const sc_lower_options *options) {
+  sc_jit_options jit = {.lower = options, .plugin_dir = plugin_dir()};
+  if (m->function) return sc_jit(m->function, &jit);
+  sc_program *p = model_lower(m, options);
+  sc_kernel *k = p ? sc_jit_program(p, &jit) : NULL;
+  sc_program_destroy(p);
+  return k;
+}
+
+const char *plugin_dir(void) {
+  char path[4096];
+  ssize_t n = readlink("/proc/self/exe", path, sizeof path);
+  while (n > 0 && path[n - 1] != '/') n--;
+  if (n <= 0) return NULL;
+  char *dir = pool_printf("%.*s../lib", (int)n, path);
+  return access(pool_printf("%s/libscaly-llvm.so", dir), R_OK) == 0 ? dir : NULL;
+}

@@ -1,0 +1,42 @@
+/* What a command works on: FILE[:FUNCTION] read, parsed, reduced to the outputs asked for, and compiled. */
+#ifndef SCALY_COMMAND_MODEL_H
+#define SCALY_COMMAND_MODEL_H
+
+#include "scaly/scaly.h"
+#include "tools/scaly/options.h"
+
+typedef struct model {
+  sc_context *cx;
+  sc_function *function; /* NULL when the file holds program text */
+  sc_program *program;   /* NULL when the file holds expression text */
+  const char *file;
+} model;
+
+/* Reads FILE[:FUNCTION] and applies every --out. On failure complains, leaves nothing to close and returns the exit code. */
+int model_open(model *m, const arguments *args);
+void model_close(model *m);
+
+/* A path with the name of the function after its last colon, unless a file of the whole name exists. */
+typedef struct model_path {
+  const char *file, *function; /* function NULL: not given */
+} model_path;
+model_path model_split_path(const char *operand);
+
+/* Whether a text is of the program dialect: its first word starts with "prog.". */
+bool model_is_program(const char *text, size_t size);
+
+/* Options that lowering takes from the command line and the environment (SCALY_TARGET). False after a complaint; `*target` backs them. */
+bool model_lower_options(const arguments *args, sc_lower_options *out, sc_target *target);
+
+/* The optimized program of the model (a new one, or a pass over program text). NULL after a complaint through the context. */
+sc_program *model_lower(const model *m, const sc_lower_options *options);
+sc_kernel *model_jit(const model *m, const sc_lower_options *options);
+
+/* The folder of the LLVM plugin in the tree this program belongs to; NULL: the library knows. */
+const char *plugin_dir(void);
+
+/* Options shared by every command that works on a model. */
+#define MODEL_OUT_OPTION                                                                                               \
+  {"out", 0, "NAME", "Only this output of the function; may be repeated. Default: all."}
+
+#endif
