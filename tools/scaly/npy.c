@@ -115,7 +115,7 @@ static const char *read_header(value_source src, npy_header *h) {
 /* ---- elements ---- */
 
 static const char *read_element(const npy_header *h, const char *from, const sc_port *port, void *to, size_t i) {
-  unsigned char raw[8];
+  unsigned char raw[8] = {0};
   for (int k = 0; k < h->width; k++) raw[k] = (unsigned char)from[h->swap ? h->width - 1 - k : k];
   union {
     double f8;

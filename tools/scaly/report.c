@@ -144,19 +144,18 @@ typedef struct block {
 } block;
 static block *pool;
 
-static void no_memory(size_t size) {
+static _Noreturn void no_memory(size_t size) {
   complain("out of memory: %zu bytes could not be allocated", size);
   exit(EXIT_ENVIRONMENT);
 }
 
 void *pool_alloc_aligned(size_t align, size_t size) {
   size_t head = align > sizeof(max_align_t) ? align : sizeof(max_align_t);
-  void *base = NULL;
-  if (size > SIZE_MAX / 2 || posix_memalign(&base, head, head + size)) no_memory(size);
-  block *b = base;
+  block *b = size > SIZE_MAX / 2 ? NULL : aligned_alloc(head, (head + size + head - 1) / head * head);
+  if (!b) no_memory(size);
   b->next = pool;
   pool = b;
-  return memset((char *)base + head, 0, size);
+  return memset((char *)b + head, 0, size);
 }
 
 void *pool_alloc(size_t n, size_t size) {
