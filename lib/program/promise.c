@@ -85,7 +85,7 @@ static bool large(int64_t v) {
 }
 
 static bool add_inner(const promise *p, shape *h, sci_var v, int64_t coefficient) {
-  const sci_loop *l = p->k->var_loop[v];
+  const sci_loop *l = p->k->facts.var_loop[v];
   int64_t trips = sci_loop_trips(l), span;
   if (large(l->start) || large(coefficient) || __builtin_mul_overflow((trips - 1) * l->step, coefficient, &span) || large(span)) return false;
   int64_t first;
@@ -170,10 +170,10 @@ static int64_t iteration_of(const promise *p, const sci_points *pts) {
 static bool meets(promise *p, sci_map *marks, const access *x, bool mark) {
   sci_points pts;
   int64_t at, points = MAX_POINTS, per_loop = 16;
-  if (!sci_points_make(p->k, x->index, &pts)) return false;
+  if (!sci_points_make(&p->k->facts, x->index, &pts)) return false;
   do {
     if (!--points || --p->k->budget < 0) return false;
-    if (!sci_points_eval(p->k, &pts, &at)) return false;
+    if (!sci_points_eval(&p->k->facts, &pts, &at)) return false;
     int64_t iteration = iteration_of(p, &pts);
     for (int64_t e = 0; e < x->extent && e < 64; e++) {
       if (at < 0 || at > INT32_MAX) return false;
@@ -182,7 +182,7 @@ static bool meets(promise *p, sci_map *marks, const access *x, bool mark) {
       if (mark && iteration < 0) return true;
       if (mark) sci_map_set(marks, element, (uint32_t)iteration);
     }
-  } while (sci_points_next(p->k, &pts, p->scope, pts.n_vars > 2 ? per_loop : MAX_POINTS));
+  } while (sci_points_next(&p->k->facts, &pts, p->k->var_scope, p->scope, pts.n_vars > 2 ? per_loop : MAX_POINTS));
   return false;
 }
 

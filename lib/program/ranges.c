@@ -1,5 +1,30 @@
-/* Owns what the verifier knows about index values: ranges by interval arithmetic, and values at single points of the loops. */
-#include "lib/program/verify.h"
+/* Owns what is known about index values: ranges by interval arithmetic, and values at single points of the loops. */
+#include "lib/program/ranges.h"
+
+void sci_facts_init(sci_facts *k, const sci_store *s, sci_arena *a) {
+  *k = (sci_facts){.s = s, .a = a, .n_vars = s->n_vars, .n_names = s->n_names};
+  k->var_loop = SCI_ZEROS(a, const sci_loop *, s->n_vars);
+  k->name_def = SCI_ZEROS(a, const sci_stmt *, s->n_names);
+  sci_map_init(&k->table_at, a);
+}
+
+void sci_facts_block(sci_facts *k, sci_block b) {
+  for (uint32_t i = 0; i < b.n; i++) {
+    const sci_stmt *st = &b.stmts[i];
+    if (st->kind == SCI_S_LOAD || (st->kind == SCI_S_ASSIGN && !k->s->names[st->name].is_mutable)) k->name_def[st->name] = st;
+    if (st->kind != SCI_S_LOOP) continue;
+    k->var_loop[st->loop->var] = st->loop;
+    sci_facts_block(k, st->loop->body);
+  }
+}
+
+static const sci_loop *loop_of(const sci_facts *k, sci_var v) {
+  return v < k->n_vars ? k->var_loop[v] : NULL;
+}
+
+static const sci_stmt *def_of(const sci_facts *k, sci_name n) {
+  return n < k->n_names ? k->name_def[n] : NULL;
+}
 
 static const sci_range unknown = {INT64_MIN, INT64_MAX, false, false};
 
@@ -16,7 +41,7 @@ static int64_t element(const sci_buffer *b, const void *data, int64_t i) {
 }
 
 /* A load of a constant: the element, or the extremes of the table, which are found once. */
-static sci_range table_range(sci_checker *k, const sci_stmt *load) {
+static sci_range table_range(sci_facts *k, const sci_stmt *load) {
   const sci_buffer *b = &k->s->bufs[load->buf];
   int64_t offset;
   const sci_buffer *owner = &k->s->bufs[sci_storage(k->s, load->buf, &offset)];
@@ -40,11 +65,11 @@ static sci_range table_range(sci_checker *k, const sci_stmt *load) {
   return r;
 }
 
-static sci_range range_at(sci_checker *k, sci_val v, int depth);
+static sci_range range_at(sci_facts *k, sci_val v, int depth);
 
-static sci_range term_range(sci_checker *k, sci_val v, int depth);
+static sci_range term_range(sci_facts *k, sci_val v, int depth);
 
-static sci_range op_range(sci_checker *k, const sci_value *x, int depth) {
+static sci_range op_range(sci_facts *k, const sci_value *x, int depth) {
   if (x->op == SCI_OP_cast) return sci_is_int((sc_dtype)sci_value_at(k->s, x->args[0])->dtype) ? term_range(k, x->args[0], depth) : unknown;
   sci_range a = range_at(k, x->args[x->op == SCI_OP_select], depth);
   if (!a.known) return unknown;
@@ -66,14 +91,15 @@ static sci_range op_range(sci_checker *k, const sci_value *x, int depth) {
   return (sci_range){lo_b ? b.lo : a.lo, hi_b ? b.hi : a.hi, true, false};
 }
 
-static sci_range term_range(sci_checker *k, sci_val v, int depth) {
+static sci_range term_range(sci_facts *k, sci_val v, int depth) {
   const sci_value *x = sci_value_at(k->s, v);
   if (x->kind == SCI_V_VAR) {
-    const sci_loop *l = k->var_loop[x->args[0]];
+    const sci_loop *l = loop_of(k, x->args[0]);
+    if (!l || !sci_loop_trips(l)) return unknown;
     return (sci_range){l->start, l->start + (sci_loop_trips(l) - 1) * l->step, true, true};
   }
   if (x->kind == SCI_V_NAME) {
-    const sci_stmt *def = k->name_def[x->args[0]];
+    const sci_stmt *def = def_of(k, x->args[0]);
     if (!def) return unknown;
     sci_range r = def->kind == SCI_S_LOAD ? table_range(k, def) : range_at(k, def->value, depth);
     r.exact = false;
@@ -83,7 +109,7 @@ static sci_range term_range(sci_checker *k, sci_val v, int depth) {
 }
 
 /* The depth bounds the work; deeper indices count as unknown. */
-static sci_range range_at(sci_checker *k, sci_val v, int depth) {
+static sci_range range_at(sci_facts *k, sci_val v, int depth) {
   sci_affine f;
   if (!depth || sci_value_at(k->s, v)->dtype != SC_INT64 || !sci_affine_of(k->s, v, &f)) return unknown;
   sci_range sum = {f.constant, f.constant, true, true};
@@ -96,7 +122,7 @@ static sci_range range_at(sci_checker *k, sci_val v, int depth) {
   return sum;
 }
 
-sci_range sci_range_of(sci_checker *k, sci_val index) {
+sci_range sci_range_of(sci_facts *k, sci_val index) {
   return range_at(k, index, 6);
 }
 
@@ -112,14 +138,14 @@ static bool find_node(const sci_points *pts, sci_val v, uint16_t *at) {
 }
 
 /* What v is computed from; false: from something that is not known. */
-static bool sources(const sci_checker *k, sci_val v, sci_val from[3], int *n) {
+static bool sources(const sci_facts *k, sci_val v, sci_val from[3], int *n) {
   const sci_value *x = sci_value_at(k->s, v);
   *n = 0;
   if (x->kind == SCI_V_OP) {
     *n = sci_ops[x->op].arity;
     for (int i = 0; i < *n; i++) from[i] = x->args[i];
   } else if (x->kind == SCI_V_NAME) {
-    const sci_stmt *def = k->name_def[x->args[0]];
+    const sci_stmt *def = def_of(k, x->args[0]);
     if (!def) return false;
     int64_t offset;
     if (def->kind == SCI_S_LOAD && k->s->bufs[sci_storage(k->s, def->buf, &offset)].space != SCI_SPACE_CONSTANT) return false;
@@ -136,7 +162,7 @@ static bool add_var(sci_points *pts, sci_var v) {
   return true;
 }
 
-bool sci_points_make(const sci_checker *k, sci_val index, sci_points *pts) {
+bool sci_points_make(const sci_facts *k, sci_val index, sci_points *pts) {
   sci_val stack[2 * SCI_POINT_NODES];
   uint32_t depth = 0;
   *pts = (sci_points){0};
@@ -160,7 +186,7 @@ bool sci_points_make(const sci_checker *k, sci_val index, sci_points *pts) {
     if (waits) continue;
     if (pts->n == SCI_POINT_NODES) return false;
     const sci_value *x = sci_value_at(k->s, v);
-    if (x->kind == SCI_V_VAR && !add_var(pts, x->args[0])) return false;
+    if (x->kind == SCI_V_VAR && (!loop_of(k, x->args[0]) || !add_var(pts, x->args[0]))) return false;
     for (int i = 0; i < n; i++) find_node(pts, from[i], &pts->args[pts->n][i]);
     pts->nodes[pts->n++] = v;
     depth--;
@@ -168,13 +194,13 @@ bool sci_points_make(const sci_checker *k, sci_val index, sci_points *pts) {
   return true;
 }
 
-static int64_t var_at(const sci_checker *k, const sci_points *pts, sci_var v) {
+static int64_t var_at(const sci_facts *k, const sci_points *pts, sci_var v) {
   for (uint32_t i = 0; i < pts->n_vars; i++)
     if (pts->vars[i] == v) return k->var_loop[v]->start + pts->trip[i] * k->var_loop[v]->step;
   return 0;
 }
 
-static bool name_at(const sci_checker *k, const sci_stmt *def, sci_scalar from, sci_scalar *out) {
+static bool name_at(const sci_facts *k, const sci_stmt *def, sci_scalar from, sci_scalar *out) {
   if (def->kind == SCI_S_ASSIGN) {
     *out = from;
     return true;
@@ -187,7 +213,7 @@ static bool name_at(const sci_checker *k, const sci_stmt *def, sci_scalar from, 
   return true;
 }
 
-bool sci_points_eval(const sci_checker *k, sci_points *pts, int64_t *out) {
+bool sci_points_eval(const sci_facts *k, sci_points *pts, int64_t *out) {
   for (uint32_t i = 0; i < pts->n; i++) {
     const sci_value *x = sci_value_at(k->s, pts->nodes[i]);
     sci_scalar args[3] = {{.bits = 0}, {.bits = 0}, {.bits = 0}};
@@ -209,37 +235,12 @@ bool sci_points_eval(const sci_checker *k, sci_points *pts, int64_t *out) {
   return true;
 }
 
-bool sci_points_next(const sci_checker *k, sci_points *pts, uint32_t inner, int64_t cap) {
+bool sci_points_next(const sci_facts *k, sci_points *pts, const uint32_t *scope, uint32_t inner, int64_t cap) {
   for (uint32_t i = 0; i < pts->n_vars; i++) {
-    if (k->var_scope[pts->vars[i]] - 1 < inner) continue;
+    if (scope && scope[pts->vars[i]] <= inner) continue;
     int64_t trips = sci_loop_trips(k->var_loop[pts->vars[i]]);
     if (++pts->trip[i] < (trips < cap ? trips : cap)) return true;
     pts->trip[i] = 0;
   }
   return false;
-}
-
-/* ---- bounds ---- */
-
-/* Ranges overestimate when terms depend on each other; then only a point outside is proof. */
-static bool outside_somewhere(sci_checker *k, sci_val index, int64_t room) {
-  sci_points pts;
-  if (!sci_points_make(k, index, &pts)) return false;
-  int64_t budget = 1 << 16;
-  do {
-    int64_t at;
-    if (sci_points_eval(k, &pts, &at) && (at < 0 || at > room)) return true;
-    if (!--budget) return true; /* too many points to clear it: the range stands */
-  } while (sci_points_next(k, &pts, 0, INT64_MAX));
-  return false;
-}
-
-void sci_check_bounds(sci_checker *k, sci_buf b, sci_val index, int64_t extent) {
-  int64_t room = k->s->bufs[b].size - extent;
-  sci_range r = sci_range_of(k, index);
-  if (!r.known || (r.lo >= 0 && r.hi <= room)) return;
-  if (!r.exact && !outside_somewhere(k, index, room)) return;
-  const char *hint = k->s->bufs[b].hint;
-  sci_rule_fail(k, SCI_RULE_bounds, "elements %lld to %lld of buffer %s (%lld elements)", (long long)r.lo,
-                (long long)r.hi + extent - 1, hint ? hint : "without a name", (long long)k->s->bufs[b].size);
 }

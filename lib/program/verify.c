@@ -128,13 +128,36 @@ static const sci_buffer *check_buf(const sci_checker *k, sci_buf b) {
   return x;
 }
 
+/* Ranges overestimate when terms depend on each other; then only a point outside is proof. */
+static bool outside_somewhere(sci_checker *k, sci_val index, int64_t room) {
+  sci_points pts;
+  if (!sci_points_make(&k->facts, index, &pts)) return false;
+  int64_t budget = 1 << 16;
+  do {
+    int64_t at;
+    if (sci_points_eval(&k->facts, &pts, &at) && (at < 0 || at > room)) return true;
+    if (!--budget) return true; /* too many points to clear it: the range stands */
+  } while (sci_points_next(&k->facts, &pts, NULL, 0, INT64_MAX));
+  return false;
+}
+
+static void check_bounds(sci_checker *k, sci_buf b, sci_val index, int64_t extent) {
+  int64_t room = k->s->bufs[b].size - extent;
+  sci_range r = sci_range_of(&k->facts, index);
+  if (!r.known || (r.lo >= 0 && r.hi <= room)) return;
+  if (!r.exact && !outside_somewhere(k, index, room)) return;
+  const char *hint = k->s->bufs[b].hint;
+  sci_rule_fail(k, SCI_RULE_bounds, "elements %lld to %lld of buffer %s (%lld elements)", (long long)r.lo,
+                (long long)r.hi + extent - 1, hint ? hint : "without a name", (long long)k->s->bufs[b].size);
+}
+
 static void check_access(sci_checker *k, sci_buf b, sci_val index, int64_t extent, bool write) {
   const sci_buffer *x = check_buf(k, b);
   check_value(k, index);
   REQUIRE(dtype_of(k, index) == SC_INT64, dtype, "an index is %s", sc_dtype_name(dtype_of(k, index)));
   REQUIRE(!write || x->space == SCI_SPACE_OUTPUT || x->space == SCI_SPACE_PRIVATE, readonly, "buffer %s is %s", hint_of(x->hint),
           x->space == SCI_SPACE_INPUT ? "an input" : "a constant");
-  if (!k->dead) sci_check_bounds(k, b, index, extent);
+  if (!k->dead) check_bounds(k, b, index, extent);
 }
 
 /* ---- statements ---- */
@@ -144,7 +167,7 @@ static void declare(sci_checker *k, const sci_stmt *st, sc_dtype of) {
   REQUIRE(!k->name_scope[st->name], name_once, "name %u (%s) is declared again", st->name, hint_of(info->hint));
   REQUIRE(info->dtype == of, dtype, "name %u is %s, its value %s", st->name, sc_dtype_name((sc_dtype)info->dtype), sc_dtype_name(of));
   k->name_scope[st->name] = k->scope + 1;
-  k->name_def[st->name] = info->is_mutable ? NULL : st;
+  k->facts.name_def[st->name] = info->is_mutable ? NULL : st;
 }
 
 static void check_assign(sci_checker *k, const sci_stmt *st) {
@@ -216,7 +239,7 @@ static void check_loop(sci_checker *k, const sci_loop *l) {
   open_scope(k, k->scopes.data[outer].depth + 1);
   uint32_t inner = k->scope;
   k->var_scope[l->var] = inner + 1;
-  k->var_loop[l->var] = l;
+  k->facts.var_loop[l->var] = l;
   bool dead = !sci_loop_trips(l);
   k->dead += dead;
   check_block(k, l->body);
@@ -327,11 +350,9 @@ void sci_program_check(const sci_program *p) {
   sci_checker checker = {.p = p, .s = s, .env = s->env, .a = a, .budget = 1 << 22}, *k = &checker;
   k->value_scope = SCI_ZEROS(a, uint32_t, s->n_values);
   k->name_scope = SCI_ZEROS(a, uint32_t, s->n_names);
-  k->name_def = SCI_ZEROS(a, const sci_stmt *, s->n_names);
   k->var_scope = SCI_ZEROS(a, uint32_t, s->n_vars);
-  k->var_loop = SCI_ZEROS(a, const sci_loop *, s->n_vars);
   k->buf_proc = SCI_ZEROS(a, uint32_t, s->n_bufs);
-  sci_map_init(&k->table_at, a);
+  sci_facts_init(&k->facts, s, a);
   open_scope(k, 0);
   check_names(k);
   for (uint32_t i = 0; i < p->n_procs; i++) check_proc(k, i);
