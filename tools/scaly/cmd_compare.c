@@ -219,6 +219,7 @@ static int compare(const arguments *args) {
     code = EXIT_ENVIRONMENT;
     for (size_t i = 0; i < c.n; i++)
       if (!c.rows[i].error) code = EXIT_OK;
+    if (code != EXIT_OK) complain("no way of compiling worked");
   }
   for (size_t i = 0; i < c.n; i++) sc_kernel_release(c.rows[i].kernel);
   model_close(&c.model);

@@ -1,0 +1,49 @@
+# export: files that compile, and failures that leave nothing behind.
+cat >f.scaly <<'END'
+func @g(%a: tensor<float64>) -> (%b) { return mul(%a, 2) }
+func @f(%x: tensor<3xfloat64>) -> (%y, %z) { return sum(sin(%x)), mul(%x, %x) }
+func @log(%x: tensor<3xfloat64>) -> (%y) { return sum(%x) }
+END
+mkdir dir
+good export f.scaly:f -o dir
+out_is 'dir/f.c
+dir/f.h'
+[ "$(ls dir)" = 'f.c
+f.h' ] || fail "more than the two files" "$(ls dir)"
+cc -std=c11 -Wall -Wextra -Wpedantic -Wconversion -Werror -c dir/f.c -o f.o || fail "the module does not compile"
+cp -r dir first
+good export f.scaly:f -o dir
+diff -r dir first || fail "the same export gave other bytes"
+
+mkdir options
+good export f.scaly:f -o options --name model --prefix my_ --out z --dialect c --lanes 1 --rounding strict --untyped
+out_is 'options/model.c
+options/model.h'
+cc -std=c99 -Wall -Wextra -Wpedantic -Werror -c options/model.c -o model.o || fail "the module does not compile"
+nm model.o | grep -q ' T my_model$' || fail "the entry is not my_model" "$(nm model.o)"
+good export f.scaly:g
+out_is './g.c
+./g.h'
+good export f.scaly:log -o dir --name total
+
+bad 1 'log' export f.scaly:log -o dir
+bad 1 'z80' export f.scaly:f -o dir --cpu z80
+bad 1 'not an id|identifier|name' export f.scaly:f -o dir --name 'a b'
+rm -r dir/total.*
+bad 3 'nowhere' export f.scaly:f -o nowhere
+[ -e nowhere ] && fail "the folder was made"
+: >plain
+bad 3 'plain' export f.scaly:f -o plain
+bad 3 '/proc' export f.scaly:f -o /proc
+diff -r dir first || fail "a failed export changed the folder"
+
+# A full disk: no file may grow past 1 KiB, and the signal that says so is ignored as on a full disk there is none.
+last="scaly export onto a full disk"
+(trap '' XFSZ; ulimit -f 1; "$SCALY" export f.scaly:f -o dir >out 2>err)
+code=$?
+gives 3
+err_has 'File too large'
+diff -r dir first || fail "a failed export changed the folder"
+mkdir fresh
+(trap '' XFSZ; ulimit -f 1; "$SCALY" export f.scaly:f -o fresh >out 2>err)
+[ -z "$(ls -A fresh)" ] || fail "a failed export left files" "$(ls -A fresh)"

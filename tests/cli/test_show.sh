@@ -1,0 +1,59 @@
+# show: every stage, dumps, statistics, the graph; the same bytes between runs and locales.
+cat >f.scaly <<'END'
+expr.func @f(%x: tensor<3xfloat64>) -> (%y, %z) { return sum(add(sin(%x), mul(%x, %x))), neg(%x) }
+END
+good show f.scaly --stage expr
+out_has '^expr.func @f\(%x: tensor<3xfloat64 diff>\) -> \(%y: tensor<float64 diff>, %z: tensor<3xfloat64 diff>\) \{$'
+cp out e.scaly
+good show e.scaly --stage expr
+cmp -s out e.scaly || fail "the canonical text does not print the same again"
+good show f.scaly --stage expr --out z
+out_has '^expr.func @f\(%x: tensor<3xfloat64 diff>\) -> \(%z: tensor<3xfloat64 diff>\)'
+for stage in lowered program c llvm asm; do
+  case $stage in llvm | asm) [ "$HAVE_LLVM" = 1 ] || { bad 3 'libscaly-llvm' show f.scaly --stage $stage; continue; } ;; esac
+  good show f.scaly --stage $stage
+  cp out first
+  for locale in $(locale -a | grep -iE '^(de|fr)_' | head -2) C; do
+    last="LC_ALL=$locale scaly show --stage $stage"
+    LC_ALL=$locale "$SCALY" show f.scaly --stage $stage >out 2>err || fail "failed" "$(cat err)"
+    cmp -s out first || fail "not the same bytes"
+  done
+done
+good show f.scaly --stage program
+out_has '^prog\.'
+good show f.scaly --stage c
+out_has '^int f\('
+if [ "$HAVE_LLVM" = 1 ]; then
+  good show f.scaly --stage llvm
+  out_has '^define .*@f'
+  good show f.scaly --stage asm
+  out_has '^f:'
+fi
+
+good show f.scaly --stage lowered
+cp out lowered
+good show f.scaly --passes none
+cmp -s out lowered || fail "no passes is not the lowering itself"
+good show f.scaly --bisect 0
+cmp -s out lowered || fail "zero pass runs are not the lowering itself"
+good show f.scaly
+cp out program
+good show f.scaly --after all
+out_has '^// after lower$'
+passes=$(sed -n 's|^// after ||p' out | grep -v '^lower$' | sort -u)
+[ -n "$passes" ] || fail "no passes"
+for pass in $passes; do
+  good show f.scaly --after "$pass"
+  out_has "^// after $pass$"
+  good show f.scaly "--passes=-$pass"
+done
+bad 1 'no_such_pass' show f.scaly --after no_such_pass
+bad 1 'no_such_pass' show f.scaly --passes=-no_such_pass
+good show f.scaly --stats
+out_has '^operations +[1-9]'
+out_has '^pass +changes +ms$'
+good show f.scaly --dot
+out_has '^digraph "f" \{$'
+out_has 'label="sin\\nfloat64 3"'
+[ "$(grep -c ' -> ' out)" -ge 7 ] || fail "edges are missing" "$(cat out)"
+bad 1 'no output' show f.scaly --out q
