@@ -32,7 +32,9 @@ bool sci_env_init(sci_env *env, const sc_allocator *alloc) {
   env->alloc = alloc ? *alloc : (sc_allocator){libc_reallocate, NULL};
   sci_arena_init(&env->scratch, env);
   sci_arena_init(&env->diag_text, env);
-  return true;
+  env->cap_diags = 4; /* taken now, so that a lack of memory can still be reported later */
+  env->diags = sci_raw_try(env, NULL, 0, env->cap_diags * sizeof *env->diags);
+  return env->diags != NULL;
 }
 
 void sci_env_free(sci_env *env) {
@@ -142,11 +144,13 @@ void sci_frame_open(sci_env *env, sci_frame *fr) {
   fr->outer = env->frame;
   fr->scratch = sci_arena_here(&env->scratch);
   fr->cleanups = env->cleanups;
+  fr->diag_base = env->diag_base;
   env->frame = fr;
 }
 
 void sci_leave(sci_env *env, sci_frame *fr) {
   env->frame = fr->outer;
+  env->diag_base = fr->diag_base;
   sci_arena_release(&env->scratch, fr->scratch);
 }
 
@@ -185,28 +189,26 @@ void sci_keep(sci_env *env, const void *what) {
 
 /* ---- diagnostics ---- */
 
+static bool room_for_diagnostic(sci_env *env) {
+  if (env->n_diags < env->cap_diags) return true;
+  size_t cap = 2 * env->cap_diags;
+  sc_diagnostic *grown = sci_raw_try(env, env->diags, env->cap_diags * sizeof *grown, cap * sizeof *grown);
+  if (!grown) return false; /* earlier diagnostics tell enough */
+  env->diags = grown;
+  env->cap_diags = cap;
+  return true;
+}
+
 static void record(sci_env *env, bool always, sc_diagnostic d, const char *fmt, va_list ap) {
-  static const sc_diagnostic no_memory = {SC_ERR_MEMORY, "out of memory", NULL, 0, 0, NULL};
-  if (env->n_diags && !always) return;
-  if (env->n_diags == env->cap_diags) {
-    size_t cap = env->cap_diags ? 2 * env->cap_diags : 4;
-    sc_diagnostic *grown = sci_raw_try(env, env->diags, env->cap_diags * sizeof *grown, cap * sizeof *grown);
-    if (!grown) return; /* the status that the caller returns still tells */
-    env->diags = grown;
-    env->cap_diags = cap;
-  }
+  if ((env->n_diags > env->diag_base && !always) || !room_for_diagnostic(env)) return;
   char text[1024];
   int len = vsnprintf(text, sizeof text, fmt, ap);
   if (len >= (int)sizeof text) memcpy(text + sizeof text - 4, "...", 4);
-  /* Strings go into an arena of their own; without memory for them the canned diagnostic stands in. */
-  sci_frame fr;
-  if (!SCI_TRY(env, &fr)) {
-    env->diags[env->n_diags++] = no_memory;
-    return;
-  }
-  /* A failure inside would come back here to report itself: with no room left it must find the list occupied. */
+  /* The slot is taken first, by what stays there when the strings find no memory; the failure then finds it and adds nothing. */
   size_t slot = env->n_diags++;
-  env->diags[slot] = no_memory;
+  env->diags[slot] = (sc_diagnostic){.status = SC_ERR_MEMORY, .message = "out of memory"};
+  sci_frame fr;
+  if (!SCI_TRY(env, &fr)) return;
   d.message = sci_strdup(&env->diag_text, text);
   if (d.file) d.file = sci_strdup(&env->diag_text, d.file);
   if (d.source) d.source = sci_strdup(&env->diag_text, d.source);
@@ -241,6 +243,10 @@ void sci_fail(sci_env *env, sc_status status, const char *fmt, ...) {
 void sci_diags_clear(sci_env *env) {
   env->n_diags = 0;
   sci_arena_free(&env->diag_text);
+}
+
+void sci_diags_isolate(sci_env *env) {
+  env->diag_base = env->n_diags;
 }
 
 void sci_diags_truncate(sci_env *env, size_t n) {

@@ -105,6 +105,7 @@ typedef struct sci_frame {
   struct sci_frame *outer;
   sci_arena_mark scratch;
   struct sci_cleanup *cleanups; /* the list's head when the frame was opened */
+  size_t diag_base;
 } sci_frame;
 
 typedef struct sci_cleanup {
@@ -125,6 +126,7 @@ struct sci_env {
   /* Set while a parser works: gives a diagnostic its place in the text; every failure is then recorded, not only the first. */
   void (*locate)(void *user, sc_diagnostic *d);
   void *locate_user;
+  size_t diag_base; /* a failure is recorded when there are no more than these */
 };
 
 bool sci_env_init(sci_env *env, const sc_allocator *alloc); /* false: no memory */
@@ -149,7 +151,12 @@ _Noreturn void sci_unwind(sci_env *env); /* after a diagnostic has been recorded
 void sci_report(sci_env *env, bool always, sc_diagnostic d, const char *fmt, ...) SCI_PRINTF(4, 5);
 void sci_vreport(sci_env *env, bool always, sc_diagnostic d, const char *fmt, va_list ap);
 void sci_diags_clear(sci_env *env);
-/* Drops the diagnostics recorded since there were n: for a try whose failure is not an error. */
+/* For a try whose failure is not an error yet: until the innermost frame is left, either way, the first failure is recorded behind
+ * the diagnostics there are already.
+ *   size_t base = env->n_diags;
+ *   if (!SCI_TRY(env, &fr)) { ... env->diags[base] says why; sci_diags_truncate(env, base) forgets it ... }
+ *   sci_diags_isolate(env); ... sci_leave(env, &fr); */
+void sci_diags_isolate(sci_env *env);
 void sci_diags_truncate(sci_env *env, size_t n);
 
 /* Multiplication and addition of sizes that fail with SC_ERR_OVERFLOW naming `what`. */

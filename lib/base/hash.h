@@ -11,9 +11,8 @@ static inline uint32_t sci_mix(uint64_t a, uint64_t b) {
 }
 uint32_t sci_hash_bytes(const void *data, size_t n);
 
-/* Open addressing with linear probing; a slot holds hash and id + 1 (0 is empty). Entries are removed only in the reverse order of their
- * insertion (rolling back a failed call), so no tombstones are needed: the youngest entry of a probe chain is its
- * last. Nothing iterates the table. Memory comes from the environment's allocator and is freed by its owner. */
+/* Open addressing with linear probing; a slot holds hash and id + 1 (0 is empty). Removal closes the gap it leaves, so there are no
+ * tombstones. Nothing iterates the table. Memory comes from the environment's allocator. */
 typedef struct sci_index {
   sci_env *env;
   uint64_t *slots;

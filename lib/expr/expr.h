@@ -128,7 +128,9 @@ static inline size_t sci_attr_size(const sc_context *cx, sci_id id) {
 const char *sci_xop_name(unsigned op);           /* of scalar and structural operations */
 int sci_xop_find(const char *name, size_t n);    /* -1: none; program-only operations are not found */
 bool sci_is_elementwise(unsigned op);            /* a scalar operation */
-const char *sci_type_text(const sc_context *cx, sci_id id); /* "tensor<3x4xfloat64 diff>" in the scratch arena, for messages */
+/* "tensor<3x4xfloat64 diff>", "3x4" ("scalar" for rank 0): in the scratch arena, for messages. */
+const char *sci_type_text(sc_context *cx, sci_id id);
+const char *sci_shape_text(sc_context *cx, int rank, const int64_t *shape);
 /* A constant scalar or a broadcast of one: its value. */
 bool sci_const_value(const sc_context *cx, sci_id id, sci_scalar *out);
 bool sci_is_const_number(const sc_context *cx, sci_id id, double v);
@@ -138,6 +140,13 @@ bool sci_is_const_number(const sc_context *cx, sci_id id, double v);
 uint32_t sci_intern_type(sc_context *cx, sc_dtype dtype, bool diff, int rank, const int64_t *shape); /* checks sizes */
 uint32_t sci_intern_blob(sc_context *cx, const void *data, size_t size);
 sci_id sci_intern_node(sc_context *cx, unsigned op, sc_hint hint, uint32_t type, uint32_t attr, uint32_t n_args, const sci_id *args);
+bool sci_context_init(sc_context *cx, const sc_allocator *alloc); /* false: no memory, nothing held */
+void sci_context_free(sc_context *cx);
+/* The part of a context that holds nodes, blobs and types: emptied (what it held is not freed), freed. */
+void sci_storage_init(sc_context *cx);
+void sci_storage_free(sc_context *cx);
+/* Drops what neither a live function nor the kept ids reach, renumbers the rest and rewrites the kept ids. */
+void sci_collect(sc_context *cx, sci_id *keep, size_t n);
 /* Snapshot and rollback: lib/api takes a mark at entry and rolls back on failure. */
 typedef struct sci_context_mark {
   uint32_t n_nodes, n_blobs, n_types, n_functions, next_serial;
@@ -179,7 +188,35 @@ sci_id sci_make_hint(sc_context *cx, sci_id a, sc_hint hint);
 /* The same operation, attributes and hint on other operands (of the same dtypes and shapes), through the builders so that
  * simplification applies again. */
 sci_id sci_remake(sc_context *cx, sci_id id, const sci_id *args);
+/* The node of a handle; SC_ERR_STALE when it belongs to another context or to a time before the last collect. */
+sci_id sci_handle(sc_context *cx, sc_expr e);
 sc_function *sci_make_function(sc_context *cx, const char *name, const sc_named *in, size_t n_in, const sc_named *out, size_t n_out);
+void sci_function_destroy(sc_function *f);                        /* frees it; its id stays unused */
+void sci_function_hint_set(sc_function *f, sc_hint hint);
+/* Names of functions and ports: letters, digits, _, not a digit first, at most SCI_NAME_MAX; ports may have ':' (spelled _). */
+enum { SCI_NAME_MAX = 255 };
+void sci_check_name(sc_context *cx, const char *what, const char *name, bool port);
+/* The index of a port by name; SC_ERR_NAME listing the names there are. */
+uint32_t sci_find_port(sc_context *cx, const sc_function *f, bool output, const char *name);
+
+/* ---- inference and verification ---- */
+
+/* What a node is made of, before it is one. */
+typedef struct sci_recipe {
+  unsigned op;
+  uint32_t n_args, attr;
+  const sci_id *args;
+  uint32_t type; /* of input, const, reshape, broadcast, gather, scatter and cast, whose attribute it is; SCI_NONE otherwise */
+} sci_recipe;
+/* The result's type, or a failure that says why there is none. Structural operations have one function each, scalar ones share
+ * sci_infer_scalar. */
+uint32_t sci_infer(sc_context *cx, const sci_recipe *r);
+#define SCI_XOP(name, ...) uint32_t sci_infer_##name(sc_context *cx, const sci_recipe *r);
+#include "lib/expr/expr_ops.def"
+#undef SCI_XOP
+uint32_t sci_infer_scalar(sc_context *cx, const sci_recipe *r);
+/* Checks f and the functions it calls; unwinds with SC_ERR_VERIFY naming the first broken rule. */
+void sci_verify(sc_context *cx, const sc_function *f);
 
 /* ---- walking ---- */
 
