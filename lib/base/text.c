@@ -58,11 +58,30 @@ void sci_putf(sci_text *t, const char *fmt, ...) {
   t->n += (size_t)n;
 }
 
-char *sci_text_dup(sci_env *env, const sci_text *t) {
-  char *p = sci_raw(env, NULL, 0, t->n + 1);
-  if (t->n) memcpy(p, t->data, t->n);
-  p[t->n] = 0;
+typedef struct handed_out {
+  size_t size; /* of everything */
+  max_align_t data[];
+} handed_out;
+
+char *sci_bytes_dup(sci_env *env, const void *data, size_t n) {
+  if (n > SIZE_MAX / 2) sci_fail(env, SC_ERR_MEMORY, "out of memory: %zu bytes could not be allocated", n);
+  size_t size = sizeof(handed_out) + n + 1;
+  handed_out *h = sci_raw(env, NULL, 0, size);
+  h->size = size;
+  char *p = (char *)h->data;
+  if (n) memcpy(p, data, n);
+  p[n] = 0;
   return p;
+}
+
+char *sci_text_dup(sci_env *env, const sci_text *t) {
+  return sci_bytes_dup(env, t->data, t->n);
+}
+
+void sci_bytes_free(sci_env *env, char *p) {
+  if (!p) return;
+  handed_out *h = (handed_out *)(void *)(p - sizeof *h);
+  sci_raw_free(env, h, h->size);
 }
 
 int sci_fmt_i64(char buf[SCI_NUM_MAX], int64_t v) {

@@ -17,8 +17,11 @@ void sci_put(sci_text *t, const char *s);
 void sci_put_char(sci_text *t, char c);
 void sci_put_int(sci_text *t, int64_t v);
 void sci_putf(sci_text *t, const char *fmt, ...) SCI_PRINTF(2, 3); /* no floating-point conversions: locale */
-/* A copy from the context's allocator (size n + 1), for handing out; unwinds on failure. */
+/* Copies from the context's allocator for handing out to the user, who frees them with sc_string_free: they remember their size. A zero is
+ * put behind them. Unwind on failure. */
 char *sci_text_dup(sci_env *env, const sci_text *t);
+char *sci_bytes_dup(sci_env *env, const void *data, size_t n);
+void sci_bytes_free(sci_env *env, char *p);
 
 enum { SCI_NUM_MAX = 40 };
 /* The shortest decimal that reads back to the same bits: "1", "0.1", "1e+300", "-0", "inf", "-inf", "nan". Returns the length. */

@@ -64,20 +64,25 @@ uint32_t sci_intern_type(sc_context *cx, sc_dtype dtype, bool diff, int rank, co
   sci_type t = {.dtype = (uint8_t)dtype, .diff = diff && sci_is_float(dtype), .rank = (uint8_t)rank, .size = 1};
   uint64_t h = (uint64_t)t.dtype | (uint64_t)t.diff << 8 | (uint64_t)t.rank << 16;
   for (int i = 0; i < rank; i++) {
-    t.shape[i] = shape[i];
     t.size *= shape[i];
     h = sci_mix(h, (uint64_t)shape[i]);
   }
   t.hash = sci_mix(h, 1);
   sci_index_reserve(&cx->type_index);
   uint32_t id;
-  for (uint32_t at = t.hash; sci_index_at(&cx->type_index, &at, t.hash, &id); at++)
-    if (!memcmp(&cx->types[id], &t, sizeof t)) return id;
+  for (uint32_t at = t.hash; sci_index_at(&cx->type_index, &at, t.hash, &id); at++) {
+    const sci_type *y = &cx->types[id];
+    if (y->dtype == t.dtype && y->diff == t.diff && y->rank == t.rank && !memcmp(y->shape, shape ? shape : y->shape, (size_t)rank * sizeof *shape))
+      return id;
+  }
   if (cx->n_types == cx->cap_types) {
     uint32_t cap = cx->cap_types ? 2 * cx->cap_types : 32;
     cx->types = sci_raw(&cx->env, cx->types, cx->cap_types * sizeof t, cap * sizeof t);
     cx->cap_types = cap;
   }
+  int64_t *copy = SCI_ZEROS(&cx->arena, int64_t, SC_MAX_RANK);
+  for (int i = 0; i < rank; i++) copy[i] = shape[i];
+  t.shape = copy;
   cx->types[cx->n_types] = t;
   sci_index_insert(&cx->type_index, t.hash, cx->n_types);
   return cx->n_types++;

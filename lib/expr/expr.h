@@ -24,7 +24,7 @@ typedef struct sci_type {
   uint8_t dtype, diff, rank;
   uint32_t hash;
   int64_t size; /* product of shape */
-  int64_t shape[SC_MAX_RANK];
+  const int64_t *shape; /* SC_MAX_RANK entries, zero behind the rank; stays where it is until the next collect */
 } sci_type;
 
 /* Immutable, 32 bytes. Operands precede users, so id order is topological order. */

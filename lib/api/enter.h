@@ -1,0 +1,28 @@
+/* How a public function enters the library: a frame, and a mark to which a failure rolls the context back.
+ *
+ *   sci_entry e;
+ *   if (!SCI_ENTER(cx, &e)) return NULL;
+ *   ... may unwind ...
+ *   sci_return(cx, &e); */
+#ifndef SCI_API_ENTER_H
+#define SCI_API_ENTER_H
+
+#include "lib/expr/expr.h"
+
+typedef struct sci_entry {
+  sci_frame frame;
+  sci_context_mark mark;
+} sci_entry;
+
+#define SCI_ENTER(cx, e)                                                                                               \
+  ((e)->mark = sci_context_here(cx), SCI_TRY(&(cx)->env, &(e)->frame) || (sci_context_rollback((cx), (e)->mark), false))
+
+static inline void sci_return(sc_context *cx, sci_entry *e) {
+  sci_leave(&cx->env, &e->frame);
+}
+
+static inline sc_expr sci_wrap(sc_context *cx, sci_id id) {
+  return (sc_expr){.cx = cx, .id = id, .generation = cx->generation};
+}
+
+#endif
