@@ -1,0 +1,154 @@
+/* What the parts of the LLVM plugin share: the guarded session with LLVM, and the emitter that spells a program as a module.
+ *
+ * Only LLVM's C API is used. sci_fail() may be called wherever no frame of LLVM's is on the stack, so never in a callback: those leave
+ * their text in the guard. What LLVM made and nobody owns yet is on the environment's cleanup list. */
+#ifndef SCI_BACKENDS_LLVM_LLVM_H
+#define SCI_BACKENDS_LLVM_LLVM_H
+
+#include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+#include <llvm/Config/llvm-config.h>
+
+#include "lib/module/backend.h"
+
+#if LLVM_VERSION_MAJOR < 19
+#error "LLVM 19 or newer is needed"
+#endif
+
+/* ---- session.c: entering LLVM, and its fatal errors ---- */
+
+/* One thread's stay inside LLVM. A fatal error jumps back to `jump`, after which nothing of LLVM's may be touched again. */
+typedef struct sci_llvm_guard {
+  jmp_buf jump;
+  bool armed;
+  bool linking;       /* holds the lock of the link session */
+  char message[1024]; /* the first thing LLVM said went wrong */
+} sci_llvm_guard;
+
+sci_llvm_guard *sci_llvm_guard_get(void);
+/* Usage, inside a frame of the environment:
+ *   sci_llvm_enter(env); if (setjmp(sci_llvm_guard_get()->jump)) sci_llvm_fatal(env); ... sci_llvm_exit();
+ * Both ends pair up, also when a sci_fail() leaves the frame: the cleanup list sees to it. */
+void sci_llvm_enter(sci_env *env); /* SC_ERR_BACKEND after an earlier fatal error */
+void sci_llvm_exit(sci_env *env);
+_Noreturn void sci_llvm_fatal(sci_env *env);
+void sci_llvm_lock(void); /* the same without an environment; the caller sets the jump */
+void sci_llvm_unlock(void);
+bool sci_llvm_usable(void);
+void sci_llvm_note(const char *message); /* keeps the first */
+
+/* ---- target.c: the target machine of this thread for a target ---- */
+
+typedef struct sci_llvm_machine {
+  LLVMTargetMachineRef machine;
+  const char *triple, *cpu, *features;
+} sci_llvm_machine;
+
+/* Made on first use by this thread and kept while the target stays the same. `native`: the code must run in this process. */
+const sci_llvm_machine *sci_llvm_machine_get(sci_env *env, const sc_target *target, bool native);
+LLVMTargetMachineRef sci_llvm_machine_host(void); /* a new one, of the least this machine can be; NULL: noted in the guard */
+
+/* ---- link.c: objects into this process ---- */
+
+void sci_llvm_link_open(sci_env *env); /* the JIT session; cheap after the first time */
+void sci_llvm_link_unlock(void);       /* for a thread that was thrown out of linking */
+/* Takes the object. Fills entry, handle and release. */
+void sci_llvm_link(sci_env *env, LLVMMemoryBufferRef object, const char *symbol, sci_code *out);
+
+/* ---- math.c: the routines that code may call ---- */
+
+uintptr_t sci_llvm_symbol(const char *name); /* 0: unknown */
+
+/* ---- the emitter ---- */
+
+#define SCI_LLVM_FUNCTION ((LLVMAttributeIndex)LLVMAttributeFunctionIndex)
+enum { SCI_LLVM_GROUPS = 64 }; /* storages told apart per procedure; with more, none are */
+
+/* A value that is available: in the scope it was computed for and those inside. */
+typedef struct sci_llvm_slot {
+  LLVMValueRef value;
+  uint32_t scope; /* id of the scope; 0: everywhere */
+  uint32_t level; /* and its depth */
+  uint32_t epoch; /* of the mutable names it was computed from; 0: none */
+} sci_llvm_slot;
+
+/* A procedure's body or a loop's: code is appended to the end of the scope's current block. */
+typedef struct sci_llvm_scope {
+  LLVMBuilderRef builder;
+  uint32_t id;
+} sci_llvm_scope;
+
+typedef struct sci_llvm_storage {
+  LLVMValueRef base;
+  uint32_t group; /* storages of different groups share no memory */
+} sci_llvm_storage;
+
+/* Metadata of one group: the list of its own scope, and of all others of the procedure. Made when first used. */
+typedef struct sci_llvm_group {
+  LLVMMetadataRef own;
+  LLVMValueRef scope, others;
+} sci_llvm_group;
+
+typedef struct sci_llvm_emitter {
+  sci_env *env;
+  const sci_program *program;
+  const sci_store *store;
+  const sci_llvm_machine *target;
+  LLVMContextRef cx;
+  LLVMModuleRef module;
+  LLVMTypeRef types[SC_DTYPE_COUNT]; /* of a value; bool is i1 */
+  LLVMTypeRef elements[SC_DTYPE_COUNT]; /* of a buffer's element; bool is i8 */
+  LLVMTypeRef ptr, i32, i64;
+  LLVMValueRef *procs; /* per procedure */
+  LLVMTypeRef *proc_types;
+  LLVMTypeRef math_types[2][3]; /* float64, float32; by number of operands */
+  LLVMAttributeRef math_attributes[3], nobuiltin;
+
+  sci_llvm_slot *values, *names, *vars; /* per id of the store */
+  sci_llvm_storage *storages;
+  SCI_VEC(sci_llvm_scope) scopes; /* built ones; the first `depth` are open */
+  size_t depth;
+  uint32_t scope_ids, epoch;
+  SCI_VEC(sci_val) pending; /* operands still to compute */
+
+  bool names_shown;
+  unsigned md_scope, md_noalias; /* kinds of metadata */
+
+  LLVMValueRef function; /* being built */
+  uint32_t proc;         /* its index + 1 */
+  LLVMValueRef workspace;
+  uint32_t groups; /* 0: not told apart */
+  sci_llvm_group group[SCI_LLVM_GROUPS];
+} sci_llvm_emitter;
+
+/* emit.c: the whole module, verified. `symbol` is the entry's; `names`: decorated for reading. The emitter owns module and context and
+ * is on the cleanup list. */
+sci_llvm_emitter *sci_llvm_emit(sci_env *env, const sci_program *p, const sci_llvm_machine *target, const char *symbol, bool names);
+void sci_llvm_emitter_free(void *emitter);
+LLVMValueRef sci_llvm_table(sci_llvm_emitter *e, sci_buf buf); /* the global of a constant buffer */
+void sci_llvm_scope_open(sci_llvm_emitter *e, LLVMBasicBlockRef block);
+void sci_llvm_scope_close(sci_llvm_emitter *e);
+static inline LLVMBuilderRef sci_llvm_builder(const sci_llvm_emitter *e) {
+  return e->scopes.data[e->depth - 1].builder;
+}
+
+/* proc.c: procedures, their storage, the entry's interface. */
+void sci_llvm_emit_proc(sci_llvm_emitter *e, uint32_t index); /* a callee: `<name>.raw`, pointers and workspace */
+void sci_llvm_emit_entry(sci_llvm_emitter *e, const char *symbol);
+const sci_llvm_group *sci_llvm_group_of(sci_llvm_emitter *e, uint32_t group);
+
+/* stmt.c */
+void sci_llvm_emit_block(sci_llvm_emitter *e, sci_block block);
+
+/* value.c: values where they are needed. */
+LLVMValueRef sci_llvm_value(sci_llvm_emitter *e, sci_val v);
+/* The slot of a value that was just computed: how far out it is available. */
+sci_llvm_slot sci_llvm_slot_of(sci_llvm_emitter *e, sci_val v);
+LLVMValueRef sci_llvm_address(sci_llvm_emitter *e, sci_buf buf, sci_val index, sci_llvm_storage *storage);
+LLVMValueRef sci_llvm_const(sci_llvm_emitter *e, sc_dtype dtype, uint64_t bits);
+
+/* ops.c: one operation on LLVM values, scalars or vectors alike. `from` is the operands' dtype, `to` the result's. */
+LLVMValueRef sci_llvm_op(sci_llvm_emitter *e, LLVMBuilderRef b, sci_op op, sc_dtype from, sc_dtype to, LLVMValueRef *args);
+
+#endif

@@ -1,0 +1,158 @@
+/* Owns statements: loads, stores, assignments, calls, and loops with their loop-carried names. */
+#include "backends/llvm/llvm.h"
+
+static uint32_t level(const sci_llvm_emitter *e) {
+  return (uint32_t)e->depth - 1;
+}
+
+/* A mutable name is never "available elsewhere": what is computed from it belongs to the present epoch. */
+static void set_name(sci_llvm_emitter *e, sci_name n, LLVMValueRef value) {
+  bool is_mutable = e->store->names[n].is_mutable;
+  if (is_mutable) e->epoch++;
+  e->names[n] = (sci_llvm_slot){value, e->scopes.data[level(e)].id, level(e), is_mutable};
+}
+
+static void decorate(const sci_llvm_emitter *e, LLVMValueRef value, const char *hint) {
+  if (e->names_shown && hint && LLVMIsAInstruction(value)) LLVMSetValueName2(value, hint, strlen(hint));
+}
+
+/* Storages that share no memory are told apart by scopes: an access is in its storage's and in none of the others'. */
+static void mark(sci_llvm_emitter *e, LLVMValueRef access, const sci_llvm_storage *storage) {
+  if (e->groups < 2) return;
+  const sci_llvm_group *g = sci_llvm_group_of(e, storage->group);
+  LLVMSetMetadata(access, e->md_scope, g->scope);
+  LLVMSetMetadata(access, e->md_noalias, g->others);
+}
+
+static void emit_load(sci_llvm_emitter *e, const sci_stmt *st) {
+  sci_llvm_storage storage;
+  LLVMBuilderRef b = sci_llvm_builder(e);
+  LLVMValueRef at = sci_llvm_address(e, st->buf, st->index, &storage);
+  sc_dtype dtype = (sc_dtype)e->store->bufs[st->buf].dtype;
+  LLVMValueRef value = LLVMBuildLoad2(b, e->elements[dtype], at, "");
+  LLVMSetAlignment(value, (unsigned)sc_dtype_size(dtype));
+  mark(e, value, &storage);
+  if (dtype == SC_BOOL) value = LLVMBuildICmp(b, LLVMIntNE, value, LLVMConstInt(e->elements[SC_BOOL], 0, false), "");
+  decorate(e, value, e->store->names[st->name].hint);
+  set_name(e, st->name, value);
+}
+
+static void emit_store(sci_llvm_emitter *e, const sci_stmt *st) {
+  sci_llvm_storage storage;
+  LLVMBuilderRef b = sci_llvm_builder(e);
+  LLVMValueRef value = sci_llvm_value(e, st->value);
+  LLVMValueRef at = sci_llvm_address(e, st->buf, st->index, &storage);
+  sc_dtype dtype = (sc_dtype)e->store->bufs[st->buf].dtype;
+  if (dtype == SC_BOOL) value = LLVMBuildZExt(b, value, e->elements[SC_BOOL], "");
+  LLVMValueRef store = LLVMBuildStore(b, value, at);
+  LLVMSetAlignment(store, (unsigned)sc_dtype_size(dtype));
+  mark(e, store, &storage);
+}
+
+/* An immutable name is its value, wherever that was computed. */
+static void emit_assign(sci_llvm_emitter *e, const sci_stmt *st) {
+  sci_llvm_slot slot = sci_llvm_slot_of(e, st->value);
+  if (e->store->names[st->name].is_mutable || slot.epoch) {
+    set_name(e, st->name, slot.value);
+  } else {
+    decorate(e, slot.value, e->store->names[st->name].hint);
+    e->names[st->name] = slot;
+  }
+}
+
+static void emit_call(sci_llvm_emitter *e, const sci_call *call) {
+  const sci_proc *callee = e->program->procs[call->proc];
+  LLVMValueRef *args = SCI_ARRAY(&e->env->scratch, LLVMValueRef, call->n + 1);
+  unsigned n = call->n;
+  for (uint32_t i = 0; i < call->n; i++) {
+    sci_llvm_storage storage;
+    args[i] = sci_llvm_address(e, call->views[i].buf, call->views[i].index, &storage);
+  }
+  if (callee->workspace_total) {
+    LLVMValueRef self = LLVMConstInt(e->i64, (uint64_t)e->program->procs[e->proc - 1]->workspace_self, false);
+    args[n++] = LLVMBuildInBoundsGEP2(sci_llvm_builder(e), LLVMInt8TypeInContext(e->cx), e->workspace, &self, 1, "");
+  }
+  LLVMBuildCall2(sci_llvm_builder(e), e->proc_types[call->proc], e->procs[call->proc], args, n, "");
+}
+
+/* ---- loops ---- */
+
+typedef struct carried {
+  sci_name name;
+  LLVMValueRef phi, before;
+} carried;
+typedef SCI_VEC(carried) carried_list;
+
+/* The names from outside that the block changes: those assigned in it that have a value already. */
+static void find_carried(sci_llvm_emitter *e, sci_block block, carried_list *list) {
+  for (uint32_t i = 0; i < block.n; i++) {
+    const sci_stmt *st = &block.stmts[i];
+    if (st->kind == SCI_S_LOOP) find_carried(e, st->loop->body, list);
+    if (st->kind != SCI_S_ASSIGN || st->declare) continue;
+    bool known = !e->names[st->name].value;
+    for (size_t k = 0; k < list->n && !known; k++) known = list->data[k].name == st->name;
+    if (!known) sci_vec_push(&e->env->scratch, list, (carried){st->name, NULL, e->names[st->name].value});
+  }
+}
+
+/* A body that runs once needs no loop. */
+static void emit_once(sci_llvm_emitter *e, const sci_loop *l) {
+  e->vars[l->var] = (sci_llvm_slot){.value = LLVMConstInt(e->i64, (uint64_t)l->start, true)};
+  sci_llvm_emit_block(e, l->body);
+}
+
+/* The loop is entered without a test, its trip count being known and not zero; the test is at the end of the body. The block before
+ * it stays open while the body is built, so that values of outer scopes can still be added to it. */
+static void emit_loop(sci_llvm_emitter *e, const sci_loop *l) {
+  int64_t trips = sci_loop_trips(l);
+  if (trips == 0) return;
+  if (trips == 1) {
+    emit_once(e, l);
+    return;
+  }
+  LLVMBuilderRef outer = sci_llvm_builder(e);
+  carried_list list = {0};
+  find_carried(e, l->body, &list);
+  LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(e->cx, e->function, "loop");
+  sci_llvm_scope_open(e, body);
+  LLVMBuilderRef b = sci_llvm_builder(e);
+  const char *hint = e->store->vars[l->var].hint;
+  LLVMValueRef at = LLVMBuildPhi(b, e->i64, e->names_shown && hint ? hint : "");
+  e->vars[l->var] = (sci_llvm_slot){at, e->scopes.data[level(e)].id, level(e), 0};
+  for (size_t i = 0; i < list.n; i++) {
+    list.data[i].phi = LLVMBuildPhi(b, LLVMTypeOf(list.data[i].before), "");
+    set_name(e, list.data[i].name, list.data[i].phi);
+  }
+  sci_llvm_emit_block(e, l->body);
+  bool no_wrap = l->start >= 0 && l->stop <= INT64_MAX - l->step;
+  LLVMValueRef step = LLVMConstInt(e->i64, (uint64_t)l->step, false);
+  LLVMValueRef next = no_wrap ? LLVMBuildNSWAdd(b, at, step, "") : LLVMBuildAdd(b, at, step, "");
+  if (no_wrap) LLVMSetNUW(next, true);
+  LLVMValueRef end = LLVMConstInt(e->i64, (uint64_t)l->start + (uint64_t)trips * (uint64_t)l->step, true);
+  LLVMValueRef done = LLVMBuildICmp(b, LLVMIntEQ, next, end, "");
+  LLVMBasicBlockRef last = LLVMGetInsertBlock(b), before = LLVMGetInsertBlock(outer);
+  LLVMBasicBlockRef after = LLVMAppendBasicBlockInContext(e->cx, e->function, "after");
+  LLVMBuildCondBr(b, done, after, body);
+  LLVMAddIncoming(at, (LLVMValueRef[]){LLVMConstInt(e->i64, (uint64_t)l->start, true), next}, (LLVMBasicBlockRef[]){before, last}, 2);
+  sci_llvm_scope_close(e);
+  for (size_t i = 0; i < list.n; i++) {
+    const carried *c = &list.data[i];
+    LLVMAddIncoming(c->phi, (LLVMValueRef[]){c->before, e->names[c->name].value}, (LLVMBasicBlockRef[]){before, last}, 2);
+  }
+  LLVMBuildBr(outer, body);
+  LLVMPositionBuilderAtEnd(outer, after);
+  for (size_t i = 0; i < list.n; i++) set_name(e, list.data[i].name, e->names[list.data[i].name].value);
+}
+
+void sci_llvm_emit_block(sci_llvm_emitter *e, sci_block block) {
+  for (uint32_t i = 0; i < block.n; i++) {
+    const sci_stmt *st = &block.stmts[i];
+    switch ((sci_stmt_kind)st->kind) {
+    case SCI_S_LOAD: emit_load(e, st); break;
+    case SCI_S_STORE: emit_store(e, st); break;
+    case SCI_S_ASSIGN: emit_assign(e, st); break;
+    case SCI_S_LOOP: emit_loop(e, st->loop); break;
+    case SCI_S_CALL: emit_call(e, st->call); break;
+    }
+  }
+}

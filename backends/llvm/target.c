@@ -1,0 +1,134 @@
+/* Owns target machines: which triple, processor and features a target means to LLVM, one machine kept per thread. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "backends/llvm/llvm.h"
+#include "lib/target/target.h"
+
+typedef enum arch { NO_ARCH, X86, AARCH64 } arch;
+#if defined(__x86_64__)
+#define HOST X86
+#define HOST_CPU "x86-64"
+#elif defined(__aarch64__)
+#define HOST AARCH64
+#define HOST_CPU "generic"
+#else
+#define HOST NO_ARCH
+#define HOST_CPU ""
+#endif
+
+static const struct {
+  const char *name, *cpu;
+  arch arch;
+} isas[] = {
+    [SC_ISA_GENERIC] = {"the generic target", HOST_CPU, HOST},
+    [SC_ISA_X86_64] = {"x86-64", "x86-64", X86},
+    [SC_ISA_X86_64_V3] = {"x86-64-v3", "x86-64-v3", X86},
+    [SC_ISA_X86_64_V4] = {"x86-64-v4", "x86-64-v4", X86},
+    [SC_ISA_ARMV8_A] = {"armv8-a", "generic", AARCH64},
+    [SC_ISA_ARMV7E_M] = {"armv7e-m", "cortex-m7", NO_ARCH},
+};
+
+#ifdef SCALY_LLVM_X86
+static void start_x86(void) {
+  LLVMInitializeX86TargetInfo();
+  LLVMInitializeX86Target();
+  LLVMInitializeX86TargetMC();
+  LLVMInitializeX86AsmPrinter();
+}
+#endif
+#ifdef SCALY_LLVM_AARCH64
+static void start_aarch64(void) {
+  LLVMInitializeAArch64TargetInfo();
+  LLVMInitializeAArch64Target();
+  LLVMInitializeAArch64TargetMC();
+  LLVMInitializeAArch64AsmPrinter();
+}
+#endif
+
+/* Only what is asked for is initialized: every target costs page faults at start. */
+static bool start_arch(arch a) {
+#ifdef SCALY_LLVM_X86
+  static pthread_once_t x86 = PTHREAD_ONCE_INIT;
+  if (a == X86) return pthread_once(&x86, start_x86) == 0;
+#endif
+#ifdef SCALY_LLVM_AARCH64
+  static pthread_once_t aarch64 = PTHREAD_ONCE_INIT;
+  if (a == AARCH64) return pthread_once(&aarch64, start_aarch64) == 0;
+#endif
+  (void)a;
+  return false;
+}
+
+typedef struct kept {
+  sci_llvm_machine m;
+  sc_target target; /* the machine was made for */
+  char features[600];
+} kept;
+
+static pthread_key_t key;
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+
+static void drop(void *p) {
+  kept *k = p;
+  if (k->m.machine && sci_llvm_usable()) LLVMDisposeTargetMachine(k->m.machine);
+  free(k);
+}
+
+static void make_key(void) {
+  pthread_key_create(&key, drop);
+}
+
+static kept *of_thread(sci_env *env) {
+  pthread_once(&key_once, make_key);
+  kept *k = pthread_getspecific(key);
+  if (k) return k;
+  k = calloc(1, sizeof *k);
+  if (!k || pthread_setspecific(key, k)) {
+    free(k);
+    sci_fail(env, SC_ERR_MEMORY, "out of memory: a target machine's description");
+  }
+  return k;
+}
+
+static bool same(const sc_target *a, const sc_target *b) {
+  return a->isa == b->isa && a->gathers_pay == b->gathers_pay && strcmp(a->features, b->features) == 0;
+}
+
+static LLVMTargetMachineRef make(const char *triple, const char *cpu, const char *features) {
+  LLVMTargetRef target;
+  char *error = NULL;
+  if (LLVMGetTargetFromTriple(triple, &target, &error)) {
+    sci_llvm_note(error);
+    LLVMDisposeMessage(error);
+    return NULL;
+  }
+  return LLVMCreateTargetMachine(target, triple, cpu, features, LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
+}
+
+const sci_llvm_machine *sci_llvm_machine_get(sci_env *env, const sc_target *target, bool native) {
+  arch a = isas[target->isa].arch;
+  const sc_target *host = sci_target_host();
+  if (native && (a != HOST || target->isa > host->isa))
+    sci_fail(env, SC_ERR_ARGUMENT, "code for %s cannot run here: this machine is %s", isas[target->isa].name, isas[host->isa].name);
+  if (!start_arch(a)) sci_fail(env, SC_ERR_UNAVAILABLE, "this build of LLVM makes no code for %s", isas[target->isa].name);
+  kept *k = of_thread(env);
+  if (k->m.machine && same(&k->target, target)) return &k->m;
+  if (k->m.machine) LLVMDisposeTargetMachine(k->m.machine);
+  k->m.machine = NULL;
+  bool no_gather = a == X86 && !target->gathers_pay;
+  snprintf(k->features, sizeof k->features, "%s%s%s", target->features, no_gather && target->features[0] ? "," : "",
+           no_gather ? "+prefer-no-gather,+prefer-no-scatter" : "");
+  k->target = *target;
+  k->m.triple = a == HOST ? LLVM_DEFAULT_TARGET_TRIPLE : a == X86 ? "x86_64-unknown-linux-gnu" : "aarch64-unknown-linux-gnu";
+  k->m.cpu = isas[target->isa].cpu;
+  k->m.features = k->features;
+  k->m.machine = make(k->m.triple, k->m.cpu, k->m.features);
+  if (!k->m.machine) sci_fail(env, SC_ERR_UNAVAILABLE, "LLVM: %s", sci_llvm_guard_get()->message);
+  return &k->m;
+}
+
+LLVMTargetMachineRef sci_llvm_machine_host(void) {
+  return start_arch(HOST) ? make(LLVM_DEFAULT_TARGET_TRIPLE, HOST_CPU, "") : NULL;
+}
