@@ -1,0 +1,43 @@
+/* Hand-built programs of one procedure or several, compiled through the plugin's table. */
+#ifndef TESTS_UNIT_LLVM_RIG_H
+#define TESTS_UNIT_LLVM_RIG_H
+
+#include "lib/module/backend.h"
+#include "lib/target/target.h"
+
+typedef struct rig {
+  sci_env env;
+  sci_store *s;
+  sci_program *p;
+  SCI_VEC(const sci_proc *) procs;
+  sci_block_builder b;
+  sci_buf params[16];
+  uint32_t n_in, n_out;
+  sci_local locals[16];
+  uint32_t n_locals;
+  int64_t workspace_self, workspace_total, stack_self;
+} rig;
+
+const sci_backend *rig_backend(void); /* opens the plugin once */
+void rig_begin(rig *r, const char *target);
+sci_buf rig_in(rig *r, sc_dtype dtype, int64_t size);
+sci_buf rig_out(rig *r, sc_dtype dtype, int64_t size);
+sci_buf rig_local(rig *r, sc_dtype dtype, int64_t size, bool in_workspace, int64_t offset);
+uint32_t rig_proc(rig *r, const char *name); /* ends the procedure; its index */
+void rig_ready(rig *r);                      /* after the last procedure: the program, verified */
+sc_status rig_try(rig *r, sci_code *out);    /* diagnostics stay in r->env */
+sci_code rig_compile(rig *r);                /* asserts success */
+void rig_end(rig *r);                        /* frees the program; kernels go on */
+
+/* b[i] = f(a...[i]) with values: `emit` makes the value of one element. */
+static inline sci_val rig_load(rig *r, sci_buf buf, sci_val index) {
+  return sci_emit_load(&r->b, r->s, buf, index, NULL);
+}
+static inline sci_val rig_int(rig *r, int64_t v) {
+  return sci_val_int(r->s, v);
+}
+static inline int rig_call(const sci_code *c, const void **arg, void **res, void *w) {
+  return c->entry(arg, res, NULL, w, 0);
+}
+
+#endif
