@@ -10,7 +10,9 @@
 #include <llvm-c/TargetMachine.h>
 #include <llvm/Config/llvm-config.h>
 
+#include "lib/base/env.h"
 #include "lib/module/backend.h"
+#include "lib/program/program.h"
 
 #if LLVM_VERSION_MAJOR < 19
 #error "LLVM 19 or newer is needed"

@@ -28,7 +28,10 @@ endmacro()
 
 file(STRINGS ${OBJECTS} objects)
 foreach(object IN LISTS objects)
-  if(NOT object MATCHES "((lib|backends)/.*)\\.o$")
+  # A subdirectory's target keeps its objects below that folder, those of other folders as __ for each step up.
+  string(REGEX REPLACE "CMakeFiles/[^/]+\\.dir/" "" place "${object}")
+  string(REGEX REPLACE "[^/]+/[^/]+/__/__/|/\\.(/)" "\\1" place "${place}")
+  if(NOT place MATCHES "((lib|backends)/.*)\\.o$")
     problem("${object}: not built from lib/ or backends/")
     continue()
   endif()
