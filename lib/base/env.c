@@ -34,7 +34,16 @@ bool sci_env_init(sci_env *env, const sc_allocator *alloc) {
   sci_arena_init(&env->diag_text, env);
   env->cap_diags = 4; /* taken now, so that a lack of memory can still be reported later */
   env->diags = sci_raw_try(env, NULL, 0, env->cap_diags * sizeof *env->diags);
-  return env->diags != NULL;
+  if (!env->diags) return false;
+  sci_frame fr;
+  if (!SCI_TRY(env, &fr)) {
+    sci_raw_free(env, env->diags, env->cap_diags * sizeof *env->diags);
+    return false;
+  }
+  sci_alloc(&env->scratch, 1); /* a chunk taken before any frame's mark stays: most frames then never allocate */
+  env->scratch.at = (char *)env->scratch.chunk->data;
+  env->frame = NULL;
+  return true;
 }
 
 void sci_env_free(sci_env *env) {
@@ -56,6 +65,7 @@ void sci_arena_release(sci_arena *a, sci_arena_mark mark) {
     sci_chunk *c = a->chunk;
     a->chunk = c->prev;
     a->held -= sizeof *c + c->size;
+    if (c->size < a->next_size) a->next_size = c->size; /* growth is undone, too */
     sci_raw_free(a->env, c, sizeof *c + c->size);
   }
   a->at = mark.at;

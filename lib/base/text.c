@@ -1,14 +1,9 @@
 /* Owns text building and the conversion of numbers to and from text without regard to the locale. */
-#define _GNU_SOURCE /* newlocale, strtod_l */
 #include "lib/base/text.h"
 
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#ifdef __APPLE__
-#include <xlocale.h>
-#endif
 
 void sci_text_init(sci_text *t, sci_arena *arena) {
   *t = (sci_text){.arena = arena};
@@ -185,33 +180,77 @@ int sci_fmt_digits(char buf[SCI_NUM_MAX], double v, int precision) {
   return layout(buf, signbit(v) != 0, digits, n, exponent, true);
 }
 
-size_t sci_parse_float(const char *s, size_t n, bool as_float, double *out) {
-  char text[1100]; /* longer than any exact double; digits beyond it cannot be told from a rounding of the rest */
-  size_t len = 0;
-  bool hex = n > 2 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X'), digit = false, dot = false, exp = false;
+/* ---- reading ---- */
+
+/* A number as an integer times a power of its base: written that way no locale's decimal separator matters. Digits beyond what decides a
+ * rounding (768 decimal ones for a double, in the worst case) only leave a trace. */
+enum { MAX_DIGITS = 800 };
+
+typedef struct scan {
+  char digits[MAX_DIGITS + 1];
+  int n;
+  int64_t exponent; /* of the last digit kept */
+  bool any;
+} scan;
+
+static int digit_value(char c) {
+  return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
+}
+
+static void keep_digit(scan *x, char c, int step, bool behind_point) {
+  if (behind_point) x->exponent -= step;
+  if (x->n < MAX_DIGITS) {
+    if (c != '0' || x->n) x->digits[x->n++] = c;
+    return;
+  }
+  x->exponent += step;
+  if (c != '0') x->digits[MAX_DIGITS - 1] = '1'; /* the trace: not zero */
+}
+
+/* [eEpP][+-]digits, 0 characters when it is not complete. */
+static size_t scan_exponent(const char *s, size_t n, int64_t *out) {
+  size_t i = 1;
+  bool negative = false;
+  if (i < n && (s[i] == '+' || s[i] == '-')) negative = s[i++] == '-';
+  if (i >= n || s[i] < '0' || s[i] > '9') return 0;
+  int64_t e = 0;
+  for (; i < n && s[i] >= '0' && s[i] <= '9'; i++)
+    if (e < INT64_C(1000000000000000)) e = 10 * e + (s[i] - '0');
+  *out = negative ? -e : e;
+  return i;
+}
+
+static size_t scan_number(const char *s, size_t n, bool hex, scan *x) {
   size_t i = hex ? 2 : 0;
+  bool point = false;
   for (; i < n; i++) {
-    char c = s[i];
-    bool is_digit = (c >= '0' && c <= '9') || (hex && !exp && ((c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')));
-    if (is_digit)
-      digit = true;
-    else if (c == '.' && !dot && !exp)
-      dot = true;
-    else if (digit && !exp && (hex ? c == 'p' || c == 'P' : c == 'e' || c == 'E')) {
-      size_t j = i + 1;
-      if (j < n && (s[j] == '+' || s[j] == '-')) j++;
-      if (j >= n || s[j] < '0' || s[j] > '9') break;
-      exp = true;
-      i = j;
+    if (s[i] == '.' && !point)
+      point = true;
+    else if (digit_value(s[i]) < (hex ? 16 : 10)) {
+      x->any = true;
+      keep_digit(x, s[i], hex ? 4 : 1, point);
     } else
       break;
   }
-  if (!digit) return 0;
-  len = i < sizeof text ? i : sizeof text - 1;
-  memcpy(text, s, len);
-  text[len] = 0;
-  static _Thread_local locale_t c_locale; /* one per thread, for its life */
-  if (!c_locale) c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-  *out = as_float ? (double)strtof_l(text, NULL, c_locale) : strtod_l(text, NULL, c_locale);
+  int64_t exponent = 0;
+  if (x->any && i < n && (hex ? s[i] == 'p' || s[i] == 'P' : s[i] == 'e' || s[i] == 'E')) i += scan_exponent(s + i, n - i, &exponent);
+  x->exponent += exponent;
   return i;
+}
+
+size_t sci_parse_float(const char *s, size_t n, bool as_float, double *out) {
+  scan x = {.n = 0};
+  bool hex = n > 2 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X');
+  size_t used = scan_number(s, n, hex, &x);
+  if (hex && !x.any) { /* "0x" and no digit: the zero alone */
+    hex = false;
+    used = scan_number(s, 1, false, &x);
+  }
+  if (!x.any) return 0;
+  char text[MAX_DIGITS + 32];
+  int64_t e = x.exponent < -100000 ? -100000 : x.exponent > 100000 ? 100000 : x.exponent;
+  x.digits[x.n] = 0;
+  snprintf(text, sizeof text, "%s%s%c%lld", hex ? "0x" : "", x.n ? x.digits : "0", hex ? 'p' : 'e', (long long)e);
+  *out = as_float ? (double)strtof(text, NULL) : strtod(text, NULL);
+  return used;
 }

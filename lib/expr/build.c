@@ -120,7 +120,7 @@ static sci_id power(sc_context *cx, sci_id a, unsigned n) {
   }
 }
 
-enum { LARGEST_POWER = 32 };
+static const double largest_power = 32;
 
 static sci_id simplify_pow(sc_context *cx, sci_id a, sci_id b) {
   sci_scalar v;
@@ -129,7 +129,7 @@ static sci_id simplify_pow(sc_context *cx, sci_id a, sci_id b) {
   if (e == 0.5) return sci_make1(cx, SCI_OP_sqrt, a);
   if (e == -0.5) return sci_make2(cx, SCI_OP_div, ones_like(cx, a), sci_make1(cx, SCI_OP_sqrt, a));
   if (e == 0) return ones_like(cx, a);
-  if (e != floor(e) || fabs(e) > LARGEST_POWER) return SCI_NONE;
+  if (e != floor(e) || fabs(e) > largest_power) return SCI_NONE;
   sci_id p = power(cx, a, (unsigned)fabs(e));
   return e > 0 ? p : sci_make2(cx, SCI_OP_div, ones_like(cx, a), p);
 }

@@ -4,11 +4,6 @@
 
 #include "lib/ops/ops.h"
 
-/* Folding must round as the run-time operation does: no contraction into fused multiply-adds. */
-#if defined(__clang__)
-#pragma STDC FP_CONTRACT OFF
-#endif
-
 uint64_t sci_scalar_bits(sc_dtype dtype, sci_scalar v) {
   switch (dtype) {
   case SC_FLOAT64: return isnan(v.f64) ? 0x7FF8000000000000u : v.bits;
@@ -103,130 +98,115 @@ bool sci_scalar_is(sc_dtype dtype, sci_scalar v, double number) {
   return d == number && (signbit(d) != 0) == (signbit(number) != 0);
 }
 
-/* Wrapping integer arithmetic; division by zero gives 0 and the remainder follows (x - 0 * 0 = x). */
-#define INTEGERS(T, U, suffix)                                                                                    \
-  static T wneg_##suffix(T a) { return (T)(0 - (U)a); }                                                                \
-  static T wadd_##suffix(T a, T b) { return (T)((U)a + (U)b); }                                                        \
-  static T wsub_##suffix(T a, T b) { return (T)((U)a - (U)b); }                                                        \
-  static T wmul_##suffix(T a, T b) { return (T)((U)a * (U)b); }                                                        \
-  static T wdiv_##suffix(T a, T b) { return b == 0 ? 0 : b == -1 ? wneg_##suffix(a) : a / b; }                          \
-  static T wmod_##suffix(T a, T b) { return b == 0 ? a : b == -1 ? 0 : a % b; }                                         \
-  static T wabs_##suffix(T a) { return a < 0 ? wneg_##suffix(a) : a; }
-INTEGERS(int64_t, uint64_t, i64)
-INTEGERS(int32_t, uint32_t, i32)
+/* ---- one evaluator per type, each an expansion of the fold column ---- */
 
-/* One evaluator per type, expanded from the fold column. `r` receives a value of the operand type, `p` a predicate. */
-#define EVAL(T, suffix)                                                                           \
-  static bool eval_##suffix(sci_op op, T a, T b, T c, T *r, bool *p) {                                                 \
-    (void)a, (void)b, (void)c;                                                                                         \
-    switch (op)
+#define PASTE_(a, b) a##b
+#define PASTE(a, b) PASTE_(a, b)
 
-#define KIND_F(e) *r = (T)(e); return true
-#define KIND_A(e) *r = (T)(e); return true
-#define KIND_AP(e) *p = (e); return true
-#define KIND_EP(e) *p = (e); return true
-#define KIND_FP(e) *p = (e); return true
-#define KIND_B(e) (void)0; return false
-#define KIND_SEL(e) (void)0; return false
-#define KIND_CAST(e) (void)0; return false
-#define FOLD_X 0
+/* Integers wrap; a division by zero gives 0 and the remainder follows: x - 0 * 0 = x. */
+#define INTEGER_HELPERS(T, U, name)                                                                                    \
+  static T neg_##name(T a) { return (T)(0 - (U)a); }                                                                   \
+  static T add_##name(T a, T b) { return (T)((U)a + (U)b); }                                                           \
+  static T sub_##name(T a, T b) { return (T)((U)a - (U)b); }                                                           \
+  static T mul_##name(T a, T b) { return (T)((U)a * (U)b); }                                                           \
+  static T div_##name(T a, T b) { return b == 0 ? 0 : b == -1 ? neg_##name(a) : a / b; }                               \
+  static T mod_##name(T a, T b) { return b == 0 ? a : b == -1 ? 0 : a % b; }                                           \
+  static T abs_##name(T a) { return a < 0 ? neg_##name(a) : a; }
+INTEGER_HELPERS(int64_t, uint64_t, i64)
+INTEGER_HELPERS(int32_t, uint32_t, i32)
+#define W(f) PASTE(f##_, NAME)
+
+/* What a signature makes of its fold expression: a value of the operand type, a predicate, or nothing. */
+#define FOLD_AS_F(e) *r = (T)(e)
+#define FOLD_AS_A(e) *r = (T)(e)
+#define FOLD_AS_B(e) *p = (e)
+#define FOLD_AS_AP(e) *p = (e)
+#define FOLD_AS_EP(e) *p = (e)
+#define FOLD_AS_FP(e) *p = (e)
+#define FOLD_AS_SEL(e) (void)0
+#define FOLD_AS_CAST(e) (void)0
+#define FOLD_E(e) e
+
+/* Operations that do not take the type fold to 0 here and are never asked for. */
 #define SCI_OP(name, arity, sig, traits, nan, fold, ...)                                                               \
-  case SCI_OP_##name: {                                                                                                \
-    KIND_##sig(fold);                                                                                                  \
-  }
+  case SCI_OP_##name: FOLD_AS_##sig(fold); break;
+#define BEGIN static void PASTE(eval_, NAME)(sci_op op, T a, T b, T c, T *r, bool *p) { (void)c; switch (op) {
+#define END } }
 
-#define M(name) name
 #define FOLD_F(e) e
 #define FOLD_FI(e, i) e
+#define FOLD_B(e) 0
 #define T double
-EVAL(double, f64) {
+#define NAME f64
+#define M(name) name
+BEGIN
 #include "lib/ops/ops.def"
-}
-return false;
-}
+END
 #undef T
+#undef NAME
 #undef M
-#define M(name) name##f
+
 #define T float
-EVAL(float, f32) {
+#define NAME f32
+#define M(name) name##f
+BEGIN
 #include "lib/ops/ops.def"
-}
-return false;
-}
+END
 #undef T
+#undef NAME
 #undef M
 #undef FOLD_F
 #undef FOLD_FI
+
 #define FOLD_F(e) 0
 #define FOLD_FI(e, i) i
-#define WNEG wneg_i64
-#define WADD wadd_i64
-#define WSUB wsub_i64
-#define WMUL wmul_i64
-#define WDIV wdiv_i64
-#define WMOD wmod_i64
-#define WABS wabs_i64
 #define T int64_t
-EVAL(int64_t, i64) {
+#define NAME i64
+BEGIN
 #include "lib/ops/ops.def"
-}
-return false;
-}
+END
 #undef T
-#undef WNEG
-#undef WADD
-#undef WSUB
-#undef WMUL
-#undef WDIV
-#undef WMOD
-#undef WABS
-#define WNEG wneg_i32
-#define WADD wadd_i32
-#define WSUB wsub_i32
-#define WMUL wmul_i32
-#define WDIV wdiv_i32
-#define WMOD wmod_i32
-#define WABS wabs_i32
-#define T int32_t
-EVAL(int32_t, i32) {
-#include "lib/ops/ops.def"
-}
-return false;
-}
-#undef T
+#undef NAME
 
-static bool eval_bool(sci_op op, bool a, bool b) {
-  switch ((int)op) {
-  case SCI_OP_and:
-    return a && b;
-  case SCI_OP_or:
-    return a || b;
-  case SCI_OP_not:
-    return !a;
-  case SCI_OP_eq:
-    return a == b;
-  case SCI_OP_ne:
-    return a != b;
-  default:
-    return false;
-  }
-}
+#define T int32_t
+#define NAME i32
+BEGIN
+#include "lib/ops/ops.def"
+END
+#undef T
+#undef NAME
+#undef FOLD_FI
+#undef FOLD_B
+
+#define FOLD_FI(e, i) 0
+#define FOLD_B(e) e
+#define T bool
+#define NAME b8
+BEGIN
+#include "lib/ops/ops.def"
+END
+
+/* ---- dispatch ---- */
 
 sci_scalar sci_op_eval(sci_op op, sc_dtype dtype, sc_dtype to, const sci_scalar *x) {
-  sci_scalar r = {.bits = 0}, zero = {.bits = 0};
   if (op == SCI_OP_select) return x[0].b8 ? x[1] : x[2];
+  sci_scalar r = {.bits = 0};
   if (op == SCI_OP_cast) {
     r = cast(dtype, to, x[0]);
     return sci_scalar_from_bits(to, sci_scalar_bits(to, r));
   }
-  sci_scalar a = x[0], b = sci_ops[op].arity > 1 ? x[1] : zero, c = sci_ops[op].arity > 2 ? x[2] : zero;
+  sci_scalar a = x[0], b = sci_ops[op].arity > 1 ? x[1] : a, c = sci_ops[op].arity > 2 ? x[2] : a;
   bool p = false;
   switch (dtype) {
   case SC_FLOAT64: eval_f64(op, a.f64, b.f64, c.f64, &r.f64, &p); break;
   case SC_FLOAT32: eval_f32(op, a.f32, b.f32, c.f32, &r.f32, &p); break;
   case SC_INT64: eval_i64(op, a.i64, b.i64, c.i64, &r.i64, &p); break;
   case SC_INT32: eval_i32(op, a.i32, b.i32, c.i32, &r.i32, &p); break;
-  case SC_BOOL: p = eval_bool(op, a.b8 != 0, b.b8 != 0); break;
+  case SC_BOOL: {
+    bool unused;
+    eval_b8(op, a.b8 != 0, b.b8 != 0, c.b8 != 0, &unused, &p);
+    break;
+  }
   }
   sc_dtype result = sci_op_result(op, dtype);
   if (result == SC_BOOL) r = (sci_scalar){.b8 = p};
