@@ -97,24 +97,31 @@ sci_digits sci_digits_of(const sci_place *p) {
   return x;
 }
 
-const sci_place *sci_place_new(sci_lowering *l, sci_buf buf, sci_buf table, const sci_digits *digits) {
+static const sci_place *new_place(sci_lowering *l, sci_place head, const sci_digits *digits) {
   sci_digits x = *digits;
   sci_coalesce(&x);
   sci_place *p = sci_alloc(l->scratch, sizeof *p + x.n * sizeof *p->d);
-  p->buf = buf;
-  p->table = table;
+  *p = head;
   p->n = x.n;
   p->offset = x.offset;
   if (x.n) memcpy(p->d, x.d, x.n * sizeof *x.d);
   return p;
 }
 
+const sci_place *sci_place_new(sci_lowering *l, sci_buf buf, const sci_digits *x) {
+  return new_place(l, (sci_place){.buf = buf, .table = SCI_NIL}, x);
+}
+
+const sci_place *sci_place_like(sci_lowering *l, const sci_place *p, const sci_digits *x) {
+  return new_place(l, (sci_place){.buf = p->buf, .table = p->table, .base = p->base}, x);
+}
+
 const sci_place *sci_place_whole(sci_lowering *l, sci_buf buf, int64_t size) {
-  return sci_place_new(l, buf, SCI_NIL, &(sci_digits){.n = 1, .d = {{size, 1}}});
+  return sci_place_new(l, buf, &(sci_digits){.n = 1, .d = {{size, 1}}});
 }
 
 bool sci_place_is(const sci_place *p, const sci_place *q) {
-  return p->buf == q->buf && p->table == q->table && p->offset == q->offset && p->n == q->n &&
+  return p->buf == q->buf && p->table == q->table && p->base == q->base && p->offset == q->offset && p->n == q->n &&
          (!p->n || !memcmp(p->d, q->d, p->n * sizeof *p->d));
 }
 
@@ -147,7 +154,7 @@ const sci_place *sci_place_slice(sci_lowering *l, const sci_place *p, int rank, 
     sci_digits axis = run_of(&x, first[k], first[k + 1]);
     if (!slice_axis(&out, &axis, shape[k], &axes[k])) return NULL;
   }
-  return sci_place_new(l, p->buf, p->table, &out);
+  return sci_place_like(l, p, &out);
 }
 
 const sci_place *sci_place_transpose(sci_lowering *l, const sci_place *p, int rank, const int64_t *shape, const int *axes) {
@@ -158,5 +165,5 @@ const sci_place *sci_place_transpose(sci_lowering *l, const sci_place *p, int ra
     sci_digits axis = run_of(&x, first[axes[k]], first[axes[k] + 1]);
     append(&out, &axis);
   }
-  return sci_place_new(l, p->buf, p->table, &out);
+  return sci_place_like(l, p, &out);
 }

@@ -27,8 +27,12 @@ void sci_lower_elementwise(sci_lowering *l, uint32_t num) {
   for (uint32_t bad; (bad = sci_nest_fit(&nest, node->n_args + 1, places)) != SCI_NIL;)
     places[bad] = sci_contiguous(l, sci_arg_of(l, num, bad - 1));
   sci_nest_begin(l, &nest, &l->top);
-  for (uint32_t i = 0; i < node->n_args; i++)
-    if (places[i + 1]) args[i] = sci_nest_read(l, &nest, i + 1);
+  for (uint32_t i = 0; i < node->n_args; i++) {
+    if (!places[i + 1]) continue;
+    uint32_t same = 0; /* x * x reads x once */
+    while (same < i && places[same + 1] != places[i + 1]) same++;
+    args[i] = same < i ? args[same] : sci_nest_read(l, &nest, i + 1);
+  }
   sci_val v = sci_val_op(l->s, (sci_op)node->op, dtype, args);
   sci_write(l, sci_nest_body(&nest), places[0], sci_nest_index(l, &nest, 0), v);
   sci_nest_end(l, &nest, SCI_LOOP_INDEPENDENT);

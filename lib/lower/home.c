@@ -20,7 +20,7 @@ const sci_place *sci_part_place(sci_lowering *l, uint32_t join, uint32_t part, i
   sci_digit *axis = &x.d[node->attr];
   x.offset += start * axis->stride;
   axis->extent = node->op == SCI_X_stack ? 1 : sci_type_at(l, part)->shape[node->attr];
-  return sci_place_new(l, whole->buf, whole->table, &x);
+  return sci_place_like(l, whole, &x);
 }
 
 bool sci_slice_digits(const sci_place *p, int64_t length, int64_t size, int64_t *step) {
@@ -84,12 +84,18 @@ static uint32_t base_of(const sci_lowering *l, uint32_t num) {
   return sci_arg_of(l, num, 0);
 }
 
+/* When the node's elements are computed: siblings are called with the first of them. */
+static uint32_t time_of(const sci_lowering *l, uint32_t num) {
+  unsigned op = sci_node_of(l, num)->op;
+  return op == SCI_X_call || op == SCI_X_vmap ? l->siblings[num].first : num;
+}
+
 static void give(sci_lowering *l, uint32_t num, sci_home home) {
   const sci_place *p = home.place;
   while (p) {
     const sci_slot *slot = &l->slots[num];
     if (slot->home || (slot->uses > 1 && (home.exclusive || !sci_is_contiguous(p)))) return;
-    if (home.after != SCI_NIL && num <= base_of(l, home.after)) return;
+    if (home.after != SCI_NIL && time_of(l, num) <= base_of(l, home.after)) return;
     uint32_t inner = look_through(l, num, &p);
     if (inner == SCI_NIL) break;
     num = inner;
@@ -127,7 +133,7 @@ static void propagate(sci_lowering *l, uint32_t num) {
     sci_digits x;
     if (node->op == SCI_X_index_add || home.after != SCI_NIL || !sci_index_digits(l, num, &x)) return;
     x.offset += whole->offset;
-    give(l, sci_arg_of(l, num, 1), (sci_home){sci_place_new(l, whole->buf, SCI_NIL, &x), home.exclusive, num});
+    give(l, sci_arg_of(l, num, 1), (sci_home){sci_place_new(l, whole->buf, &x), home.exclusive, num});
   }
 }
 

@@ -1,14 +1,20 @@
 /* Owns fixed index tables: gather, scatter, index_add and index_set, by digits where the table has any and through a constant otherwise. */
 #include "lib/lower/state.h"
 
-/* A place for n elements at given addresses of a buffer. */
-static const sci_place *place_at(sci_lowering *l, sci_buf buf, const int64_t *address, int64_t n) {
+/* A place for n elements at given addresses of a buffer. A table counts from `origin`, so that one table serves many tensors. */
+static const sci_place *place_at(sci_lowering *l, sci_buf buf, int64_t origin, const int64_t *address, int64_t n) {
   sci_digits x;
-  if (sci_digits_of_table(&x, address, n)) return sci_place_new(l, buf, SCI_NIL, &x);
+  if (sci_digits_of_table(&x, address, n)) return sci_place_new(l, buf, &x);
   int32_t *table = SCI_ARRAY(l->scratch, int32_t, n);
-  for (int64_t k = 0; k < n; k++) table[k] = (int32_t)address[k];
-  sci_buf t = sci_const_table(l->s, SC_INT32, n, table, NULL);
-  return sci_place_new(l, buf, t, &(sci_digits){.n = 1, .d = {{n, 1}}});
+  for (int64_t k = 0; k < n; k++)
+    if (address[k] < origin) origin = 0;
+  for (int64_t k = 0; k < n; k++) table[k] = (int32_t)(address[k] - origin);
+  sci_place p = {.buf = buf, .table = sci_const_table(l->s, SC_INT32, n, table, NULL), .base = origin};
+  return sci_place_like(l, &p, &(sci_digits){.n = 1, .d = {{n, 1}}});
+}
+
+static int64_t origin_of(const sci_place *p) {
+  return p->table == SCI_NIL ? p->offset : p->base;
 }
 
 static const int32_t *table_of(const sci_lowering *l, uint32_t num) {
@@ -21,7 +27,7 @@ static int64_t *addresses(sci_lowering *l, const sci_place *p, const int32_t *in
   sci_digits x = sci_digits_of(p);
   for (int64_t k = 0; k < n; k++) {
     at[k] = sci_digits_at(&x, indices ? indices[k] : k);
-    if (table) at[k] = table[at[k]];
+    if (table) at[k] = p->base + table[at[k]];
   }
   return at;
 }
@@ -32,7 +38,7 @@ void sci_lower_gather(sci_lowering *l, uint32_t num) {
   slot->val = x.val;
   if (!x.place) return;
   int64_t n = sci_type_at(l, num)->size;
-  const sci_place *p = place_at(l, x.place->buf, addresses(l, x.place, table_of(l, num), n), n);
+  const sci_place *p = place_at(l, x.place->buf, origin_of(x.place), addresses(l, x.place, table_of(l, num), n), n);
   slot->place = p;
   if (p->table == SCI_NIL || slot->uses == 1) return;
   sci_copy(l, (sci_operand){SCI_NIL, p}, sci_target(l, num, NULL));
@@ -73,7 +79,7 @@ static void accumulate(sci_lowering *l, uint32_t num, uint32_t values, const sci
   if (!n) return;
   const int32_t *indices = table_of(l, num);
   sci_operand x = sci_operand_of(l, values);
-  const sci_place *places[] = {place_at(l, whole->buf, addresses(l, whole, indices, n), n), x.place};
+  const sci_place *places[] = {place_at(l, whole->buf, whole->offset, addresses(l, whole, indices, n), n), x.place};
   sci_nest nest;
   if (sci_nest_fit(&nest, 2, places) != SCI_NIL) {
     places[1] = sci_contiguous(l, values);
@@ -121,10 +127,10 @@ void sci_lower_index_set(sci_lowering *l, uint32_t num) {
   bool distinct = last_of_each(l, indices, n, sci_type_at(l, num)->size, last, &kept);
   int64_t *at = addresses(l, whole, indices, n);
   for (int64_t k = 0; k < kept; k++) at[k] = at[last[k]];
-  const sci_place *to = place_at(l, whole->buf, at, kept);
+  const sci_place *to = place_at(l, whole->buf, whole->offset, at, kept);
   const sci_slot *slot = &l->slots[values];
   if (distinct && slot->val == SCI_NIL && sci_place_is(slot->place, to)) return;
   sci_operand from = sci_operand_of(l, values);
-  if (!distinct && from.place) from.place = place_at(l, from.place->buf, addresses(l, from.place, last, kept), kept);
+  if (!distinct && from.place) from.place = place_at(l, from.place->buf, origin_of(from.place), addresses(l, from.place, last, kept), kept);
   sci_copy(l, from, to);
 }

@@ -28,8 +28,8 @@ static void multiply_by_vector(sci_lowering *l, uint32_t num) {
   sums.term[1] = (sci_digits){.n = 1, .d = {{n, b.n ? b.d[0].stride : 0}}};
   sci_digits row = {.n = 1, .offset = a.offset, .d = {{rows, is_matrix && a.n ? a.d[0].stride : 0}}};
   sci_digits same = {.n = 1, .offset = b.offset, .d = {{rows, 0}}};
-  if (sums.x[0].place) sums.x[0].place = sci_place_new(l, sums.x[0].place->buf, sums.x[0].place->table, &row);
-  if (sums.x[1].place) sums.x[1].place = sci_place_new(l, sums.x[1].place->buf, sums.x[1].place->table, &same);
+  if (sums.x[0].place) sums.x[0].place = sci_place_like(l, sums.x[0].place, &row);
+  if (sums.x[1].place) sums.x[1].place = sci_place_like(l, sums.x[1].place, &same);
   const sci_place *to = rows > 1 ? sci_target(l, num, NULL) : NULL;
   sci_sums_fit(&sums, to);
   l->slots[num].val = sci_sum_terms(l, &sums, to);

@@ -23,10 +23,14 @@ static sci_val load(sci_lowering *l, sci_block_builder *b, sci_buf buf, sci_val 
   return normalize ? sci_val_op2(l->s, SCI_OP_ne, v, sci_zero(l, SC_BOOL)) : v;
 }
 
-sci_val sci_read(sci_lowering *l, sci_block_builder *b, const sci_place *p, sci_val index, const char *hint) {
-  if (p->table == SCI_NIL) return load(l, b, p->buf, index, hint);
+sci_val sci_address(sci_lowering *l, sci_block_builder *b, const sci_place *p, sci_val index) {
+  if (p->table == SCI_NIL) return index;
   sci_val at = load(l, b, p->table, index, NULL);
-  return load(l, b, p->buf, sci_val_op(l->s, SCI_OP_cast, SC_INT64, &at), hint);
+  return sci_idx_add(l->s, sci_val_op(l->s, SCI_OP_cast, SC_INT64, &at), sci_val_int(l->s, p->base));
+}
+
+sci_val sci_read(sci_lowering *l, sci_block_builder *b, const sci_place *p, sci_val index, const char *hint) {
+  return load(l, b, p->buf, sci_address(l, b, p, index), hint);
 }
 
 static bool is_one_element(const sci_place *p) {
@@ -66,12 +70,6 @@ void sci_copy(sci_lowering *l, sci_operand from, const sci_place *to) {
   sci_val v = from.place ? sci_nest_read(l, &nest, 1) : from.val;
   sci_write(l, sci_nest_body(&nest), to, sci_nest_index(l, &nest, 0), v);
   sci_nest_end(l, &nest, SCI_LOOP_INDEPENDENT);
-}
-
-sci_val sci_address(sci_lowering *l, sci_block_builder *b, const sci_place *p, sci_val index) {
-  if (p->table == SCI_NIL) return index;
-  sci_val at = load(l, b, p->table, index, NULL);
-  return sci_val_op(l->s, SCI_OP_cast, SC_INT64, &at);
 }
 
 void sci_write(sci_lowering *l, sci_block_builder *b, const sci_place *p, sci_val index, sci_val v) {

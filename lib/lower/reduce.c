@@ -11,7 +11,7 @@ static bool sort_digits(sci_lowering *l, const sci_place *p, const sci_type *t, 
     sci_digits *to = mask >> k & 1 ? term : &kept;
     for (uint32_t i = first[k]; i < first[k + 1]; i++) to->d[to->n++] = x.d[i];
   }
-  sums->x[0].place = sci_place_new(l, p->buf, p->table, &kept);
+  sums->x[0].place = sci_place_like(l, p, &kept);
   return true;
 }
 

@@ -85,5 +85,5 @@ void sci_lower_broadcast(sci_lowering *l, uint32_t num) {
     d = sci_digits_of(x.place);
     broadcast_digits(&d, t, sci_type_at(l, num));
   }
-  l->slots[num].place = sci_place_new(l, x.place->buf, x.place->table, &d);
+  l->slots[num].place = sci_place_like(l, x.place, &d);
 }

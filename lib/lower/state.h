@@ -25,12 +25,12 @@ typedef struct sci_digits {
   sci_digit d[SCI_MAX_DIGITS];
 } sci_digits;
 
-/* Where element `flat` of a tensor is: at offset + the sum of stride * digit in `buf`, or, with a constant int32 table, at the element
- * of `buf` that the table holds there. Digits have extents above 1 and are coalesced. Scratch arena. */
+/* Where element `flat` of a tensor is: at offset + the sum of stride * digit in `buf`, or, with a constant int32 table, `base` after the
+ * element of `buf` that the table holds there. Digits have extents above 1 and are coalesced. Scratch arena. */
 typedef struct sci_place {
   sci_buf buf, table; /* table SCI_NIL: none */
   uint32_t n;
-  int64_t offset;
+  int64_t offset, base;
   sci_digit d[];
 } sci_place;
 
@@ -116,7 +116,8 @@ int64_t sci_digits_at(const sci_digits *x, int64_t flat);
 bool sci_digits_of_table(sci_digits *x, const int64_t *table, int64_t n);
 
 sci_digits sci_digits_of(const sci_place *p);
-const sci_place *sci_place_new(sci_lowering *l, sci_buf buf, sci_buf table, const sci_digits *x);
+const sci_place *sci_place_new(sci_lowering *l, sci_buf buf, const sci_digits *x);
+const sci_place *sci_place_like(sci_lowering *l, const sci_place *p, const sci_digits *x); /* of the same buffer, through the same table */
 const sci_place *sci_place_whole(sci_lowering *l, sci_buf buf, int64_t size);
 bool sci_place_is(const sci_place *p, const sci_place *q);
 bool sci_is_contiguous(const sci_place *p);
