@@ -117,7 +117,8 @@ static const int32_t *resolve(sc_context *cx, const char *op, const int64_t *ind
 }
 
 static int64_t size_of_shape(sc_context *cx, int rank, const int64_t *shape) {
-  return cx->types[sci_intern_type(cx, SC_BOOL, false, rank, shape)].size; /* checks it, too */
+  uint32_t type = sci_intern_type(cx, SC_BOOL, false, rank, shape); /* checks it, too; may move the types */
+  return cx->types[type].size;
 }
 
 sc_expr sc_gather(sc_expr a, const int64_t *indices, int rank, const int64_t *shape) {
