@@ -136,17 +136,22 @@ static void write_json_row(const comparison *c, const row *r) {
   printf(r->tier ? "\"%s\"" : "null", r->tier);
   printf(", \"lanes\": 1, \"vector_libm\": \"none\"");
   const char *names[] = {"compile_ms", "first_ms", "code_bytes", "ns", "spread", "max_abs", "max_ulp", "gflops"};
-  double values[8] = {r->compile_ms, r->first_ms, 0, r->time.ns, r->time.spread, r->diff.abs, r->diff.ulp, gflops(c, r)};
+  double values[8] = {r->compile_ms,  r->first_ms, 0,           r->time.ns,
+                      r->time.spread, r->diff.abs, r->diff.ulp, gflops(c, r)};
   if (!r->error) values[2] = (double)sc_kernel_code_bytes(r->kernel);
   for (int i = 0; i < 8; i++) {
     printf(", \"%s\": ", names[i]);
     bool known = !r->error && (r->compared || (i != 5 && i != 6));
-    if (known) write_json_double(values[i]);
-    else fputs("null", stdout);
+    if (known)
+      write_json_double(values[i]);
+    else
+      fputs("null", stdout);
   }
   printf(", \"error\": ");
-  if (r->error) write_json_string(r->error);
-  else fputs("null", stdout);
+  if (r->error)
+    write_json_string(r->error);
+  else
+    fputs("null", stdout);
   putchar('}');
 }
 
@@ -172,18 +177,20 @@ static void write_table(const comparison *c) {
   printf("%s:", function_name(c, &any));
   for (size_t i = 0; i < request_count(c, any); i++) printf("%s %s", i ? "," : "", request_name(c, any, i));
   printf("; %" PRId64 " operations per call\n\n", c->operations);
-  printf("%-6s %11s %10s %11s %12s %7s %9s %9s %8s\n", "way", "compile ms", "first ms", "code bytes", "ns per call", "spread",
-         "max abs", "max ULP", "GFLOP/s");
+  printf("%-6s %11s %10s %11s %12s %7s %9s %9s %8s\n", "way", "compile ms", "first ms", "code bytes", "ns per call",
+         "spread", "max abs", "max ULP", "GFLOP/s");
   for (size_t i = 0; i < c->n; i++) {
     const row *r = &c->rows[i];
     if (r->error) {
       printf("%-6s %s\n", r->way, r->error);
       continue;
     }
-    printf("%-6s %11.2f %10.2f %11zu %12.1f %6.1f%%", r->way, r->compile_ms, r->first_ms, sc_kernel_code_bytes(r->kernel), r->time.ns,
-           100 * r->time.spread);
-    if (r->compared) printf(" %9.2g %9.3g", r->diff.abs, r->diff.ulp);
-    else printf(" %9s %9s", "-", "-");
+    printf("%-6s %11.2f %10.2f %11zu %12.1f %6.1f%%", r->way, r->compile_ms, r->first_ms,
+           sc_kernel_code_bytes(r->kernel), r->time.ns, 100 * r->time.spread);
+    if (r->compared)
+      printf(" %9.2g %9.3g", r->diff.abs, r->diff.ulp);
+    else
+      printf(" %9s %9s", "-", "-");
     printf(" %8.3f\n", gflops(c, r));
   }
 }

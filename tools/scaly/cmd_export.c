@@ -47,11 +47,14 @@ static const option_spec options[] = {
     {"cpu", 0, "CPU", "Processor the module is for. Default: generic, any."},
     {"lanes", 0, "N", "1, 2, 4, 8, or auto (default): what the compiler's target offers."},
     {"dialect", 0, "DIALECT", "gnu (default: vector extensions of gcc and clang) or c (any C99 compiler)."},
-    {"rounding", 0, "ROUNDING", "default (same bits from every compiler on one target) or strict\n(no fused multiply-add: same bits on every target)."},
+    {"rounding", 0, "ROUNDING",
+     "default (same bits from every compiler on one target) or strict\n(no fused multiply-add: same bits on every "
+     "target)."},
     {"prefix", 0, "PREFIX", "Put before every external symbol and macro."},
     {"untyped", 0, NULL, "Leave the typed buffers and the _call helper out of the header."},
     {0},
 };
 const command_spec command_export = {
-    "export", "FILE[:FUNCTION]", "Writes a function as a C module: one source file and one header.", NULL, options, export,
+    "export", "FILE[:FUNCTION]", "Writes a function as a C module: one source file and one header.",
+    NULL,     options,           export,
 };

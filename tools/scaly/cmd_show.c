@@ -28,8 +28,8 @@ static bool put_text(sc_context *cx, char *text) {
 
 static void print_statistics(const sc_program *p) {
   sc_program_stats s = sc_program_statistics(p);
-  const char *names[] = {"operations",  "statements", "loops",           "procedures",  "math calls",
-                         "loads",       "stores",     "workspace bytes", "stack bytes", "table bytes"};
+  const char *names[] = {"operations", "statements", "loops",           "procedures",  "math calls",
+                         "loads",      "stores",     "workspace bytes", "stack bytes", "table bytes"};
   const int64_t values[] = {s.operations, s.statements, s.loops,           s.procedures,  s.math_calls,
                             s.loads,      s.stores,     s.workspace_bytes, s.stack_bytes, s.table_bytes};
   for (size_t i = 0; i < sizeof values / sizeof *values; i++) printf("%-20s %12" PRId64 "\n", names[i], values[i]);
@@ -62,11 +62,16 @@ static bool show_program(const model *m, const arguments *args, int stage, const
   sc_program *p = model_lower(m, lower);
   if (!p) return false;
   bool ok = true;
-  if (option_given(args, "stats")) print_statistics(p);
-  else if (option_given(args, "after")) ok = true; /* the dumps are the output */
-  else if (stage == STAGE_C) ok = show_c(m, p, lower);
-  else if (stage == STAGE_LLVM || stage == STAGE_ASM) ok = show_llvm(m, p, stage == STAGE_LLVM ? SC_EMIT_LLVM : SC_EMIT_ASM);
-  else ok = put_text(m->cx, sc_print_program(p));
+  if (option_given(args, "stats"))
+    print_statistics(p);
+  else if (option_given(args, "after"))
+    ok = true; /* the dumps are the output */
+  else if (stage == STAGE_C)
+    ok = show_c(m, p, lower);
+  else if (stage == STAGE_LLVM || stage == STAGE_ASM)
+    ok = show_llvm(m, p, stage == STAGE_LLVM ? SC_EMIT_LLVM : SC_EMIT_ASM);
+  else
+    ok = put_text(m->cx, sc_print_program(p));
   sc_program_destroy(p);
   return ok;
 }
@@ -83,7 +88,8 @@ static int show(const arguments *args) {
   model m;
   int code = model_open(&m, args);
   if (code != EXIT_OK) return code;
-  bool of_graph = option_given(args, "dot") || (stage == STAGE_EXPR && !option_given(args, "stats") && !lower.dump_after);
+  bool of_graph =
+      option_given(args, "dot") || (stage == STAGE_EXPR && !option_given(args, "stats") && !lower.dump_after);
   if (of_graph && !m.function) {
     complain("%s holds a program: it has no expression graph to show", m.file);
     code = EXIT_INPUT;

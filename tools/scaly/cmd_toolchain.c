@@ -13,12 +13,13 @@ static void print_target(void) {
     printf("%-8s could not be probed\n", "target");
     return;
   }
-  printf("%-8s %s: %s, %d float64 lane%s, %d vector registers\n", "target", t.name, isas[t.isa], t.lanes, t.lanes == 1 ? "" : "s",
-         t.vector_registers);
+  printf("%-8s %s: %s, %d float64 lane%s, %d vector registers\n", "target", t.name, isas[t.isa], t.lanes,
+         t.lanes == 1 ? "" : "s", t.vector_registers);
   printf("%-8s %s fused multiply-add (%d unit%s, latency %d), gathers %s, caches %d KiB and %d KiB\n", "",
-         t.fast_fma ? "fast" : "no fast", t.fma_units, t.fma_units == 1 ? "" : "s", t.fma_latency, t.gathers_pay ? "pay" : "do not pay",
-         t.l1_bytes / 1024, t.l2_bytes / 1024);
-  printf("%-8s gcc %s, clang %s\n", "", *t.gcc_flags ? t.gcc_flags : "(no flags)", *t.clang_flags ? t.clang_flags : "(no flags)");
+         t.fast_fma ? "fast" : "no fast", t.fma_units, t.fma_units == 1 ? "" : "s", t.fma_latency,
+         t.gathers_pay ? "pay" : "do not pay", t.l1_bytes / 1024, t.l2_bytes / 1024);
+  printf("%-8s gcc %s, clang %s\n", "", *t.gcc_flags ? t.gcc_flags : "(no flags)",
+         *t.clang_flags ? t.clang_flags : "(no flags)");
   printf("%-8s", "presets");
   for (size_t i = 0; i < sc_target_preset_count(); i++) printf("%s %s", i ? "," : "", sc_target_preset_name(i));
   putchar('\n');
@@ -33,17 +34,23 @@ static int toolchain(const arguments *args) {
   }
   const char *version = NULL;
   printf("%-8s %d.%d.%d\n", "scaly", SC_VERSION_MAJOR, SC_VERSION_MINOR, SC_VERSION_PATCH);
-  if (sc_llvm_available(cx, plugin_dir(), &version)) printf("%-8s %s, in process\n", "llvm", version ? version : "");
-  else printf("%-8s missing: libscaly-llvm.so was not built or cannot be loaded (Debian: llvm-19-dev, then build again)\n", "llvm");
+  if (sc_llvm_available(cx, plugin_dir(), &version))
+    printf("%-8s %s, in process\n", "llvm", version ? version : "");
+  else
+    printf("%-8s missing: libscaly-llvm.so was not built or cannot be loaded (Debian: llvm-19-dev, then build again)\n",
+           "llvm");
   sc_context_destroy(cx);
   compiler found[MAX_COMPILERS];
   size_t n = find_compilers(found);
   for (size_t i = 0; i < n; i++) {
     const compiler *c = &found[i];
     const char *says = c->path ? compiler_version(c) : NULL;
-    if (c->path) printf("%-8s %s: %s\n", c->way, c->path, says ? says : "does not tell its version");
-    else if (c->package) printf("%-8s missing (Debian: %s)\n", c->way, c->package);
-    else printf("%-8s missing: %s, named by the environment, was not found\n", c->way, c->argv[0]);
+    if (c->path)
+      printf("%-8s %s: %s\n", c->way, c->path, says ? says : "does not tell its version");
+    else if (c->package)
+      printf("%-8s missing (Debian: %s)\n", c->way, c->package);
+    else
+      printf("%-8s missing: %s, named by the environment, was not found\n", c->way, c->argv[0]);
   }
   print_target();
   return EXIT_OK;

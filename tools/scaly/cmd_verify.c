@@ -30,13 +30,17 @@ static int verify(const arguments *args) {
   int code = EXIT_OK;
   if (model_is_program(text, size)) {
     sc_program *p = sc_parse_program(cx, text, size, file);
-    if (p) printf("%s: a program, no problems\n", file);
-    else code = report_context(cx);
+    if (p)
+      printf("%s: a program, no problems\n", file);
+    else
+      code = report_context(cx);
     sc_program_destroy(p);
   } else {
     long n = verify_functions(cx, text, size, file);
-    if (n >= 0) printf("%s: %ld function%s, no problems\n", file, n, n == 1 ? "" : "s");
-    else code = report_context(cx);
+    if (n >= 0)
+      printf("%s: %ld function%s, no problems\n", file, n, n == 1 ? "" : "s");
+    else
+      code = report_context(cx);
   }
   sc_context_destroy(cx);
   return code;

@@ -22,14 +22,16 @@ static bool is_blank(const char *s, size_t n) {
 }
 
 /* The fields of one line, stored from element `*i` on. */
-static bool read_row(value_source src, const sc_port *port, void *to, size_t start, size_t end, size_t *i, size_t *fields) {
+static bool read_row(value_source src, const sc_port *port, void *to, size_t start, size_t end, size_t *i,
+                     size_t *fields) {
   *fields = 0;
   for (size_t at = start;; at++) {
     const char *comma = memchr(src.text + at, ',', end - at);
     size_t stop = comma ? (size_t)(comma - src.text) : end;
     const char *problem;
     if (*i >= (size_t)port->count)
-      problem = pool_printf("is one value too many: the input %s of shape %s has %lld", port->name, shape_text(port), (long long)port->count);
+      problem = pool_printf("is one value too many: the input %s of shape %s has %lld", port->name, shape_text(port),
+                            (long long)port->count);
     else
       problem = store_text(port, to, *i, src.text + at, stop - at);
     if (problem) {
@@ -65,6 +67,7 @@ bool read_csv(value_source src, const sc_port *port, void *to) {
   }
   bool fits = i == (size_t)port->count && (want.any_layout ? rows <= 1 || columns == 1 : rows == want.rows || !i);
   if (!fits)
-    complain("%s holds %zu rows of %zu values, the input %s has shape %s", src.file, rows, columns, port->name, shape_text(port));
+    complain("%s holds %zu rows of %zu values, the input %s has shape %s", src.file, rows, columns, port->name,
+             shape_text(port));
   return fits;
 }

@@ -19,7 +19,8 @@ static void put_escaped(const char *s) {
   }
 }
 
-/* Everything that the outputs and inputs reach. Operands precede users, so one sweep from the top id down finds it all. */
+/* Everything that the outputs and inputs reach. Operands precede users, so one sweep from the top id down finds it all.
+ */
 static node_set reach(const sc_function *f) {
   size_t n_in = sc_function_input_count(f), n_out = sc_function_output_count(f);
   node_set s = {0};
@@ -48,12 +49,15 @@ static bool put_node(sc_expr e) {
   printf("  n%" PRIu32 " [label=\"%s", e.id, sc_expr_op(e));
   /* Long index tables and constants would drown the picture. */
   printf("%s", *attributes ? " " : "");
-  if (strlen(attributes) <= 60) put_escaped(attributes);
-  else printf("{...}");
+  if (strlen(attributes) <= 60)
+    put_escaped(attributes);
+  else
+    printf("{...}");
   printf("\\n%s", sc_dtype_name(sc_expr_dtype(e)));
   for (int d = 0; d < sc_expr_rank(e); d++) printf("%s%" PRId64, d ? "x" : " ", sc_expr_shape(e)[d]);
   printf("\"%s];\n", sc_expr_name(e) ? ", shape=box" : "");
-  for (size_t k = 0; k < sc_expr_arg_count(e); k++) printf("  n%" PRIu32 " -> n%" PRIu32 ";\n", sc_expr_arg(e, k).id, e.id);
+  for (size_t k = 0; k < sc_expr_arg_count(e); k++)
+    printf("  n%" PRIu32 " -> n%" PRIu32 ";\n", sc_expr_arg(e, k).id, e.id);
   sc_string_free(e.cx, attributes);
   return true;
 }

@@ -1,4 +1,5 @@
-/* Owns the reading of values from JSON: a number, an array nested as the shape or flat, or an object as `run` writes for an output. */
+/* Owns the reading of values from JSON: a number, an array nested as the shape or flat, or an object as `run` writes
+ * for an output. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <string.h>
@@ -17,15 +18,19 @@ static bool store_item(json_fill *f, const cJSON *item) {
   static const char *const names[] = {"inf", "-inf", "nan"};
   const double values[] = {INFINITY, -INFINITY, NAN};
   const char *problem = "is not a number";
-  if (f->n >= (size_t)f->port->count) problem = "is one too many for the input";
-  else if (cJSON_IsNumber(item)) problem = store_double(f->port, f->to, f->n, item->valuedouble);
-  else if (cJSON_IsBool(item) && f->port->dtype == SC_BOOL) problem = store_integer(f->port, f->to, f->n, cJSON_IsTrue(item));
+  if (f->n >= (size_t)f->port->count)
+    problem = "is one too many for the input";
+  else if (cJSON_IsNumber(item))
+    problem = store_double(f->port, f->to, f->n, item->valuedouble);
+  else if (cJSON_IsBool(item) && f->port->dtype == SC_BOOL)
+    problem = store_integer(f->port, f->to, f->n, cJSON_IsTrue(item));
   else if (cJSON_IsString(item))
     for (int k = 0; k < 3; k++)
       if (!strcmp(item->valuestring, names[k])) problem = store_double(f->port, f->to, f->n, values[k]);
   if (problem)
     complain("%s: value %zu %s (input %s of shape %s)", f->src.file, f->n, problem, f->port->name, shape_text(f->port));
-  else f->n++;
+  else
+    f->n++;
   return !problem;
 }
 
@@ -34,10 +39,12 @@ static bool fill_nested(json_fill *f, const cJSON *item, int d) {
   if (d == f->port->rank) return store_item(f, item);
   int have = cJSON_IsArray(item) ? cJSON_GetArraySize(item) : -1;
   if (have != f->port->shape[d]) {
-    if (have < 0) complain("%s: dimension %d of the input %s (shape %s) is not an array", f->src.file, d, f->port->name, shape_text(f->port));
+    if (have < 0)
+      complain("%s: dimension %d of the input %s (shape %s) is not an array", f->src.file, d, f->port->name,
+               shape_text(f->port));
     else
-      complain("%s: an array of %d where dimension %d of the input %s (shape %s) has %lld", f->src.file, have, d, f->port->name,
-               shape_text(f->port), (long long)f->port->shape[d]);
+      complain("%s: an array of %d where dimension %d of the input %s (shape %s) has %lld", f->src.file, have, d,
+               f->port->name, shape_text(f->port), (long long)f->port->shape[d]);
     return false;
   }
   for (const cJSON *child = item->child; child; child = child->next)
@@ -49,8 +56,8 @@ static bool fill_flat(json_fill *f, const cJSON *array) {
   for (const cJSON *child = array->child; child; child = child->next)
     if (!store_item(f, child)) return false;
   if (f->n == (size_t)f->port->count) return true;
-  complain("%s: %zu values where the input %s of shape %s has %lld", f->src.file, f->n, f->port->name, shape_text(f->port),
-           (long long)f->port->count);
+  complain("%s: %zu values where the input %s of shape %s has %lld", f->src.file, f->n, f->port->name,
+           shape_text(f->port), (long long)f->port->count);
   return false;
 }
 
@@ -63,7 +70,8 @@ static bool shape_matches(const cJSON *shape, const sc_port *port) {
 }
 
 static bool fill_object(json_fill *f, const cJSON *object) {
-  const cJSON *shape = cJSON_GetObjectItemCaseSensitive(object, "shape"), *data = cJSON_GetObjectItemCaseSensitive(object, "data");
+  const cJSON *shape = cJSON_GetObjectItemCaseSensitive(object, "shape"),
+              *data = cJSON_GetObjectItemCaseSensitive(object, "data");
   if (!cJSON_IsArray(data)) {
     complain("%s: an object needs an array \"data\", and may have a \"shape\"", f->src.file);
     return false;

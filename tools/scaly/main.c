@@ -15,9 +15,10 @@ static void print_usage(FILE *to) {
   fprintf(to, "Usage: scaly COMMAND [FILE[:FUNCTION]] [options]\n\n"
               "Compiles numerical functions: to machine code in this process, and to portable C.\n\n");
   for (int i = 0; i < N_COMMANDS; i++) fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-  fprintf(to, "\n\"scaly COMMAND --help\" tells more. FILE \"-\" is standard input; FUNCTION defaults to the file's last.\n"
-              "Exit codes: 0 success, 1 the input is wrong, 2 the command line is wrong, 3 something the\n"
-              "environment should provide is missing (LLVM, a compiler, a place to write).\n");
+  fprintf(to,
+          "\n\"scaly COMMAND --help\" tells more. FILE \"-\" is standard input; FUNCTION defaults to the file's last.\n"
+          "Exit codes: 0 success, 1 the input is wrong, 2 the command line is wrong, 3 something the\n"
+          "environment should provide is missing (LLVM, a compiler, a place to write).\n");
 }
 
 static int dispatch(int argc, char **argv) {

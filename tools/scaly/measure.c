@@ -68,17 +68,17 @@ static difference float_distance(double a, double b, double ulp) {
 static difference element_distance(sc_dtype dtype, const void *a, const void *b, size_t i) {
   double gap = 0;
   switch (dtype) {
-    case SC_FLOAT64: {
-      double x = ((const double *)a)[i], y = ((const double *)b)[i];
-      return float_distance(x, y, gap64(ordered64(x), ordered64(y)));
-    }
-    case SC_FLOAT32: {
-      float x = ((const float *)a)[i], y = ((const float *)b)[i];
-      return float_distance((double)x, (double)y, gap64(ordered32(x), ordered32(y)));
-    }
-    case SC_INT64: gap = gap64(((const int64_t *)a)[i], ((const int64_t *)b)[i]); break;
-    case SC_INT32: gap = gap64(((const int32_t *)a)[i], ((const int32_t *)b)[i]); break;
-    case SC_BOOL: gap = gap64(((const uint8_t *)a)[i], ((const uint8_t *)b)[i]); break;
+  case SC_FLOAT64: {
+    double x = ((const double *)a)[i], y = ((const double *)b)[i];
+    return float_distance(x, y, gap64(ordered64(x), ordered64(y)));
+  }
+  case SC_FLOAT32: {
+    float x = ((const float *)a)[i], y = ((const float *)b)[i];
+    return float_distance((double)x, (double)y, gap64(ordered32(x), ordered32(y)));
+  }
+  case SC_INT64: gap = gap64(((const int64_t *)a)[i], ((const int64_t *)b)[i]); break;
+  case SC_INT32: gap = gap64(((const int32_t *)a)[i], ((const int32_t *)b)[i]); break;
+  case SC_BOOL: gap = gap64(((const uint8_t *)a)[i], ((const uint8_t *)b)[i]); break;
   }
   return (difference){gap, gap};
 }

@@ -11,7 +11,8 @@ typedef struct timing {
 
 timing measure_calls(const sc_kernel *k, const call_buffers *b);
 
-/* Largest distance seen. Two NaNs are equal, a NaN and a number infinitely far apart. Integers: ulp is the absolute difference. */
+/* Largest distance seen. Two NaNs are equal, a NaN and a number infinitely far apart. Integers: ulp is the absolute
+ * difference. */
 typedef struct difference {
   double abs, ulp;
 } difference;

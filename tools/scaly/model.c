@@ -29,13 +29,15 @@ bool model_is_program(const char *text, size_t size) {
 static sc_function *choose_outputs(sc_function *f, const arguments *args) {
   size_t n_in = sc_function_input_count(f), n_out = 0;
   sc_named *in = pool_alloc(n_in, sizeof *in), *out = pool_alloc(args->n_given, sizeof *out);
-  for (size_t i = 0; i < n_in; i++) in[i] = (sc_named){.name = sc_function_input_name(f, i), .expr = sc_function_input(f, i)};
+  for (size_t i = 0; i < n_in; i++)
+    in[i] = (sc_named){.name = sc_function_input_name(f, i), .expr = sc_function_input(f, i)};
   for (size_t i = 0; i < args->n_given; i++) {
     if (strcmp(args->given[i].name, "out")) continue;
     int at = sc_function_find_output(f, args->given[i].value);
     if (at < 0) return NULL;
     size_t k = (size_t)at;
-    out[n_out++] = (sc_named){sc_function_output_name(f, k), sc_function_output(f, k), sc_function_output_pattern(f, k)};
+    out[n_out++] =
+        (sc_named){sc_function_output_name(f, k), sc_function_output(f, k), sc_function_output_pattern(f, k)};
   }
   sc_function *chosen = sc_function_create(sc_function_context(f), sc_function_name(f), in, n_in, out, n_out);
   if (!chosen) return NULL;
@@ -96,7 +98,8 @@ bool model_lower_options(const arguments *args, sc_lower_options *out, sc_target
   out->target = target;
   if (sc_target_preset(preset, target) == SC_OK) return true;
   fprintf(stderr, "scaly: SCALY_TARGET: there is no target \"%s\"; there are", preset);
-  for (size_t i = 0; i < sc_target_preset_count(); i++) fprintf(stderr, "%s %s", i ? "," : "", sc_target_preset_name(i));
+  for (size_t i = 0; i < sc_target_preset_count(); i++)
+    fprintf(stderr, "%s %s", i ? "," : "", sc_target_preset_name(i));
   fputc('\n', stderr);
   return false;
 }

@@ -12,7 +12,8 @@ typedef struct model {
   const char *file;
 } model;
 
-/* Reads FILE[:FUNCTION] and applies every --out. On failure complains, leaves nothing to close and returns the exit code. */
+/* Reads FILE[:FUNCTION] and applies every --out. On failure complains, leaves nothing to close and returns the exit
+ * code. */
 int model_open(model *m, const arguments *args);
 void model_close(model *m);
 
@@ -25,10 +26,12 @@ model_path model_split_path(const char *operand);
 /* Whether a text is of the program dialect: its first word starts with "prog.". */
 bool model_is_program(const char *text, size_t size);
 
-/* Options that lowering takes from the command line and the environment (SCALY_TARGET). False after a complaint; `*target` backs them. */
+/* Options that lowering takes from the command line and the environment (SCALY_TARGET). False after a complaint;
+ * `*target` backs them. */
 bool model_lower_options(const arguments *args, sc_lower_options *out, sc_target *target);
 
-/* The optimized program of the model (a new one, or a pass over program text). NULL after a complaint through the context. */
+/* The optimized program of the model (a new one, or a pass over program text). NULL after a complaint through the
+ * context. */
 sc_program *model_lower(const model *m, const sc_lower_options *options);
 sc_kernel *model_jit(const model *m, const sc_lower_options *options);
 
@@ -37,6 +40,6 @@ const char *plugin_dir(void);
 
 /* Options shared by every command that works on a model. */
 #define MODEL_OUT_OPTION                                                                                               \
-  {"out", 0, "NAME", "Only this output of the function; may be repeated. Default: all."}
+  { "out", 0, "NAME", "Only this output of the function; may be repeated. Default: all." }
 
 #endif

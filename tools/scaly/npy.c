@@ -10,9 +10,9 @@
 #include "tools/scaly/report.h"
 
 typedef struct npy_header {
-  char kind;  /* f i u b */
-  int width;  /* bytes per element */
-  bool swap;  /* the file's byte order is not this machine's */
+  char kind; /* f i u b */
+  int width; /* bytes per element */
+  bool swap; /* the file's byte order is not this machine's */
   bool fortran;
   int rank;
   int64_t shape[SC_MAX_RANK];
@@ -41,7 +41,8 @@ static bool take(scanner *s, const char *word) {
 static const char *scan_descr(scanner *s, npy_header *h) {
   char order, kind;
   int width = 0;
-  if (!take(s, "'") && !take(s, "\"")) return "its 'descr' is not the name of a plain type (structured arrays are not read)";
+  if (!take(s, "'") && !take(s, "\""))
+    return "its 'descr' is not the name of a plain type (structured arrays are not read)";
   if (s->end - s->at < 4) return "its header ends too soon";
   order = *s->at++;
   kind = *s->at++;
@@ -171,7 +172,8 @@ bool read_npy(value_source src, const sc_port *port, void *to) {
   }
   size_t count = (size_t)port->count, have = src.size - h.data;
   if (have != count * (size_t)h.width) {
-    complain("%s cannot be read: it holds %zu bytes of elements where its header announces %zu", src.file, have, count * (size_t)h.width);
+    complain("%s cannot be read: it holds %zu bytes of elements where its header announces %zu", src.file, have,
+             count * (size_t)h.width);
     return false;
   }
   for (size_t i = 0; i < count; i++) {
@@ -187,8 +189,10 @@ void write_npy(const sc_port *port, const void *data) {
   static const char *const types[SC_DTYPE_COUNT] = {"f8", "f4", "i8", "i4", "b1"};
   char header[256];
   int n = snprintf(header, sizeof header, "{'descr': '%c%s', 'fortran_order': False, 'shape': %s, }",
-                   port->dtype == SC_BOOL ? '|' : host_is_little() ? '<' : '>', types[port->dtype],
-                   tuple_text(port->rank, port->shape));
+                   port->dtype == SC_BOOL ? '|'
+                   : host_is_little()     ? '<'
+                                          : '>',
+                   types[port->dtype], tuple_text(port->rank, port->shape));
   int total = (10 + n + 1 + 63) / 64 * 64; /* elements start on a multiple of 64 bytes */
   printf("\x93NUMPY%c%c%c%c%s%*s\n", 1, 0, (total - 10) & 255, (total - 10) >> 8, header, total - 11 - n, "");
   fwrite(data, sc_dtype_size(port->dtype), (size_t)port->count, stdout);

@@ -23,13 +23,14 @@ int usage_error(const char *command, const char *fmt, ...) {
 }
 
 static void print_help(const command_spec *c) {
-  printf("Usage: scaly %s%s%s [options]\n\n%s\n", c->name, c->operand ? " " : "", c->operand ? c->operand : "", c->summary);
+  printf("Usage: scaly %s%s%s [options]\n\n%s\n", c->name, c->operand ? " " : "", c->operand ? c->operand : "",
+         c->summary);
   if (c->details) printf("\n%s", c->details);
   printf("\nOptions:\n");
   for (const option_spec *o = c->options; o->name; o++) {
     char left[64];
-    int n = snprintf(left, sizeof left, "%c%c%c --%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ', o->letter ? ',' : ' ',
-                     o->name, o->value ? " " : "", o->value ? o->value : "");
+    int n = snprintf(left, sizeof left, "%c%c%c --%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
+                     o->letter ? ',' : ' ', o->name, o->value ? " " : "", o->value ? o->value : "");
     printf("  %s%*s  ", left, n < 26 ? 26 - n : 0, "");
     for (const char *s = o->help; *s; s++) {
       putchar(*s);

@@ -28,7 +28,7 @@ typedef struct command_spec {
   const char *name;
   const char *operand; /* what it is called in the help; NULL: takes none */
   const char *summary;
-  const char *details; /* further paragraphs of the help; NULL: none */
+  const char *details;        /* further paragraphs of the help; NULL: none */
   const option_spec *options; /* ended by an empty row */
   int (*run)(const arguments *args);
 } command_spec;
@@ -41,7 +41,8 @@ const char *option_value(const arguments *args, const char *name);
 bool option_given(const arguments *args, const char *name);
 /* Whole numbers; false after a complaint naming the option. `*out` is untouched when the option is not given. */
 bool option_integer(const arguments *args, const char *name, long long least, long long most, long long *out);
-/* The index of the value in `choices` (NULL-terminated), `otherwise` when not given, -1 after a complaint listing them. */
+/* The index of the value in `choices` (NULL-terminated), `otherwise` when not given, -1 after a complaint listing them.
+ */
 int option_choice(const arguments *args, const char *name, const char *const *choices, int otherwise);
 
 /* "scaly COMMAND: ..." and a pointer to the help; returns EXIT_USAGE. */

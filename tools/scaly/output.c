@@ -12,9 +12,12 @@
 void write_json_string(const char *s) {
   putchar('"');
   for (; *s; s++) {
-    if (*s == '"' || *s == '\\') printf("\\%c", *s);
-    else if ((unsigned char)*s < 32) printf("\\u%04x", *s);
-    else putchar(*s);
+    if (*s == '"' || *s == '\\')
+      printf("\\%c", *s);
+    else if ((unsigned char)*s < 32)
+      printf("\\u%04x", *s);
+    else
+      putchar(*s);
   }
   putchar('"');
 }
@@ -27,11 +30,11 @@ void write_json_double(double v) {
 
 static void element_text(char buf[SCI_NUM_MAX], const sc_port *port, const void *data, size_t i) {
   switch (port->dtype) {
-    case SC_FLOAT64: sci_fmt_f64(buf, ((const double *)data)[i]); break;
-    case SC_FLOAT32: sci_fmt_f32(buf, ((const float *)data)[i]); break;
-    case SC_INT64: sci_fmt_i64(buf, ((const int64_t *)data)[i]); break;
-    case SC_INT32: sci_fmt_i64(buf, ((const int32_t *)data)[i]); break;
-    case SC_BOOL: strcpy(buf, ((const uint8_t *)data)[i] ? "true" : "false"); break;
+  case SC_FLOAT64: sci_fmt_f64(buf, ((const double *)data)[i]); break;
+  case SC_FLOAT32: sci_fmt_f32(buf, ((const float *)data)[i]); break;
+  case SC_INT64: sci_fmt_i64(buf, ((const int64_t *)data)[i]); break;
+  case SC_INT32: sci_fmt_i64(buf, ((const int32_t *)data)[i]); break;
+  case SC_BOOL: strcpy(buf, ((const uint8_t *)data)[i] ? "true" : "false"); break;
   }
 }
 
@@ -116,7 +119,8 @@ static void table_dense(const sc_port *port, const void *data, int width) {
     table_cell(port, data, i, width);
     if ((i + 1) % per_row == 0 || i + 1 == (size_t)port->count) putchar('\n');
     /* A blank line between matrices. */
-    if (port->rank > 2 && (i + 1) % (per_row * (size_t)port->shape[port->rank - 2]) == 0 && i + 1 < (size_t)port->count) putchar('\n');
+    if (port->rank > 2 && (i + 1) % (per_row * (size_t)port->shape[port->rank - 2]) == 0 && i + 1 < (size_t)port->count)
+      putchar('\n');
   }
 }
 
@@ -132,18 +136,18 @@ static void write_table(const sc_kernel *k, void *const *out) {
 
 int write_outputs(const sc_kernel *k, void *const *out, value_format format) {
   switch (format) {
-    case FORMAT_TABLE: write_table(k, out); break;
-    case FORMAT_JSON: write_json(k, out); break;
-    case FORMAT_NPY: {
-      const sc_port *port = sc_kernel_output_count(k) == 1 ? sc_kernel_output(k, 0) : NULL;
-      if (!port || port->pattern) {
-        complain(port ? "a .npy file holds no sparse matrix: use --format json"
-                      : "a .npy file holds one array and the function has %zu outputs: choose one with --out",
-                 sc_kernel_output_count(k));
-        return EXIT_INPUT;
-      }
-      write_npy(port, out[0]);
+  case FORMAT_TABLE: write_table(k, out); break;
+  case FORMAT_JSON: write_json(k, out); break;
+  case FORMAT_NPY: {
+    const sc_port *port = sc_kernel_output_count(k) == 1 ? sc_kernel_output(k, 0) : NULL;
+    if (!port || port->pattern) {
+      complain(port ? "a .npy file holds no sparse matrix: use --format json"
+                    : "a .npy file holds one array and the function has %zu outputs: choose one with --out",
+               sc_kernel_output_count(k));
+      return EXIT_INPUT;
     }
+    write_npy(port, out[0]);
+  }
   }
   return EXIT_OK;
 }

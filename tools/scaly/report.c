@@ -64,20 +64,20 @@ void complain_at(const char *file, const char *text, size_t size, size_t offset,
 
 int exit_code_of(sc_status status) {
   switch (status) {
-    case SC_OK: return EXIT_OK;
-    case SC_ERR_SHAPE:
-    case SC_ERR_DTYPE:
-    case SC_ERR_NAME:
-    case SC_ERR_INDEX:
-    case SC_ERR_OVERFLOW:
-    case SC_ERR_ARGUMENT:
-    case SC_ERR_STALE:
-    case SC_ERR_PARSE:
-    case SC_ERR_VERIFY: return EXIT_INPUT;
-    case SC_ERR_IO:
-    case SC_ERR_MEMORY:
-    case SC_ERR_UNAVAILABLE:
-    case SC_ERR_BACKEND: return EXIT_ENVIRONMENT;
+  case SC_OK: return EXIT_OK;
+  case SC_ERR_SHAPE:
+  case SC_ERR_DTYPE:
+  case SC_ERR_NAME:
+  case SC_ERR_INDEX:
+  case SC_ERR_OVERFLOW:
+  case SC_ERR_ARGUMENT:
+  case SC_ERR_STALE:
+  case SC_ERR_PARSE:
+  case SC_ERR_VERIFY: return EXIT_INPUT;
+  case SC_ERR_IO:
+  case SC_ERR_MEMORY:
+  case SC_ERR_UNAVAILABLE:
+  case SC_ERR_BACKEND: return EXIT_ENVIRONMENT;
   }
   return EXIT_ENVIRONMENT;
 }
@@ -121,7 +121,7 @@ int finish_output(int code) {
 void progress(const char *fmt, ...) {
   static bool shown;
   static double start;
-  if (!start) start = now_ms();
+  if (start == 0) start = now_ms();
   if (!fmt) {
     if (shown) fputs("\r\033[K", stderr);
     shown = false;

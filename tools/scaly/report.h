@@ -29,10 +29,12 @@ int exit_code_of(sc_status status);
 /* Flushes standard output and says so when anything written to it was lost. `code` unless that happened. */
 int finish_output(int code);
 
-/* A line on a terminal's standard error that the next one replaces, from the process's first second on. NULL removes it. */
+/* A line on a terminal's standard error that the next one replaces, from the process's first second on. NULL removes
+ * it. */
 void progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Zeroed memory, `align`ed (a power of two), kept until pool_free. Ends the process with EXIT_ENVIRONMENT when there is none. */
+/* Zeroed memory, `align`ed (a power of two), kept until pool_free. Ends the process with EXIT_ENVIRONMENT when there is
+ * none. */
 void *pool_alloc(size_t n, size_t size);
 void *pool_alloc_aligned(size_t align, size_t size);
 char *pool_strndup(const char *s, size_t n);

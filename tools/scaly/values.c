@@ -15,32 +15,32 @@
 
 const char *store_integer(const sc_port *port, void *to, size_t i, long long v) {
   switch (port->dtype) {
-    case SC_FLOAT64: ((double *)to)[i] = (double)v; return NULL;
-    case SC_FLOAT32: ((float *)to)[i] = (float)v; return NULL;
-    case SC_INT64: ((int64_t *)to)[i] = v; return NULL;
-    case SC_INT32:
-      if (v < INT32_MIN || v > INT32_MAX) return "is out of the range of int32";
-      ((int32_t *)to)[i] = (int32_t)v;
-      return NULL;
-    case SC_BOOL:
-      if (v != 0 && v != 1) return "is not a bool (0 or 1)";
-      ((uint8_t *)to)[i] = (uint8_t)v;
-      return NULL;
+  case SC_FLOAT64: ((double *)to)[i] = (double)v; return NULL;
+  case SC_FLOAT32: ((float *)to)[i] = (float)v; return NULL;
+  case SC_INT64: ((int64_t *)to)[i] = v; return NULL;
+  case SC_INT32:
+    if (v < INT32_MIN || v > INT32_MAX) return "is out of the range of int32";
+    ((int32_t *)to)[i] = (int32_t)v;
+    return NULL;
+  case SC_BOOL:
+    if (v != 0 && v != 1) return "is not a bool (0 or 1)";
+    ((uint8_t *)to)[i] = (uint8_t)v;
+    return NULL;
   }
   return "has no type";
 }
 
 const char *store_double(const sc_port *port, void *to, size_t i, double v) {
   switch (port->dtype) {
-    case SC_FLOAT64: ((double *)to)[i] = v; return NULL;
-    case SC_FLOAT32: ((float *)to)[i] = (float)v; return NULL;
-    case SC_INT64:
-    case SC_INT32:
-    case SC_BOOL:
-      if (!(v == floor(v))) return "is not a whole number";
-      /* Beyond 2^53 a double no longer says which integer was meant. */
-      if (fabs(v) > 0x1p53) return "is too large to be an exact integer here (npy and --arg can hold it)";
-      return store_integer(port, to, i, (long long)v);
+  case SC_FLOAT64: ((double *)to)[i] = v; return NULL;
+  case SC_FLOAT32: ((float *)to)[i] = (float)v; return NULL;
+  case SC_INT64:
+  case SC_INT32:
+  case SC_BOOL:
+    if (!(v == floor(v))) return "is not a whole number";
+    /* Beyond 2^53 a double no longer says which integer was meant. */
+    if (fabs(v) > 0x1p53) return "is too large to be an exact integer here (npy and --arg can hold it)";
+    return store_integer(port, to, i, (long long)v);
   }
   return "has no type";
 }
@@ -134,8 +134,10 @@ static double unit_value(uint64_t seed, uint64_t input, uint64_t element) {
 static void fill(const sc_port *port, void *to, uint64_t seed, uint64_t input) {
   for (size_t i = 0; i < (size_t)port->count; i++) {
     double v = unit_value(seed, input, i);
-    if (port->dtype == SC_BOOL) v = v >= 0;
-    else if (port->dtype == SC_INT64 || port->dtype == SC_INT32) v = floor(1.5 * v + 0.5);
+    if (port->dtype == SC_BOOL)
+      v = v >= 0;
+    else if (port->dtype == SC_INT64 || port->dtype == SC_INT32)
+      v = floor(1.5 * v + 0.5);
     store_double(port, to, i, v);
   }
 }
@@ -177,8 +179,8 @@ static int fill_inputs(call_buffers *b, const sc_kernel *k, const arguments *arg
     const sc_port *port = sc_kernel_input(k, i);
     if (given[i]) continue;
     if (!fill_all && port->count) {
-      complain("the input %s (%s %s) has no values: give --arg %s=... or --seed N", port->name, sc_dtype_name(port->dtype),
-               shape_text(port), port->name);
+      complain("the input %s (%s %s) has no values: give --arg %s=... or --seed N", port->name,
+               sc_dtype_name(port->dtype), shape_text(port), port->name);
       return EXIT_INPUT;
     }
     fill(port, b->in[i], (uint64_t)seed, i);

@@ -1,4 +1,5 @@
-/* Values of inputs and outputs: read from the command line and from npy, csv and JSON files, written as tables, npy and JSON. */
+/* Values of inputs and outputs: read from the command line and from npy, csv and JSON files, written as tables, npy and
+ * JSON. */
 #ifndef SCALY_COMMAND_VALUES_H
 #define SCALY_COMMAND_VALUES_H
 
@@ -10,16 +11,18 @@ typedef struct call_buffers {
   void **in, **out;
 } call_buffers;
 
-/* Memory for every port of the kernel, inputs filled from --arg and --seed. An input that neither gives is a complaint, unless
- * `fill_all`: then seed 0 is implied. Returns the exit code. */
+/* Memory for every port of the kernel, inputs filled from --arg and --seed. An input that neither gives is a complaint,
+ * unless `fill_all`: then seed 0 is implied. Returns the exit code. */
 int buffers_make(call_buffers *b, const sc_kernel *k, const arguments *args, bool fill_all);
 void **make_outputs(const sc_kernel *k);
 
 #define VALUES_OPTIONS                                                                                                 \
-  {"arg", 0, "NAME=VALUES", "An input's values, row-major: x=1,2,3, or x=@FILE with a .npy, .csv or .json file."},    \
-      {"seed", 0, "N", "Fills every input without --arg with reproducible values in [-1, 1]."}
+  {"arg", 0, "NAME=VALUES", "An input's values, row-major: x=1,2,3, or x=@FILE with a .npy, .csv or .json file."}, {   \
+    "seed", 0, "N", "Fills every input without --arg with reproducible values in [-1, 1]."                             \
+  }
 
-/* Readers of a file's bytes into `to`, which holds port->count elements. False after a complaint with the place in the file. */
+/* Readers of a file's bytes into `to`, which holds port->count elements. False after a complaint with the place in the
+ * file. */
 typedef struct value_source {
   const char *file;
   const char *text;
@@ -29,7 +32,8 @@ bool read_npy(value_source src, const sc_port *port, void *to);
 bool read_csv(value_source src, const sc_port *port, void *to);
 bool read_json(value_source src, const sc_port *port, void *to);
 
-/* Store element i, converted; NULL, or what is wrong with the value. Integers take whole numbers in range, bools 0 and 1. */
+/* Store element i, converted; NULL, or what is wrong with the value. Integers take whole numbers in range, bools 0
+ * and 1. */
 const char *store_double(const sc_port *port, void *to, size_t i, double v);
 const char *store_integer(const sc_port *port, void *to, size_t i, long long v);
 /* The number, or inf, nan, true, false, in text[0..n) (blanks around it allowed). */
