@@ -1,6 +1,6 @@
 /* How a public function enters the library: a frame, and a mark to which a failure rolls the context back.
  *
- *   sci_entry e;
+ *   sci_call_frame e;
  *   if (!SCI_ENTER(cx, &e)) return NULL;
  *   ... may unwind ...
  *   sci_return(cx, &e); */
@@ -9,15 +9,15 @@
 
 #include "lib/expr/expr.h"
 
-typedef struct sci_entry {
+typedef struct sci_call_frame {
   sci_frame frame;
   sci_context_mark mark;
-} sci_entry;
+} sci_call_frame;
 
 #define SCI_ENTER(cx, e)                                                                                               \
   ((e)->mark = sci_context_here(cx), SCI_TRY(&(cx)->env, &(e)->frame) || (sci_context_rollback((cx), (e)->mark), false))
 
-static inline void sci_return(sc_context *cx, sci_entry *e) {
+static inline void sci_return(sc_context *cx, sci_call_frame *e) {
   sci_leave(&cx->env, &e->frame);
 }
 

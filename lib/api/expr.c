@@ -6,7 +6,7 @@ static const sc_expr null_expr;
 /* ---- sources ---- */
 
 static sc_expr input(sc_context *cx, const char *name, sc_dtype dtype, bool diff, int rank, const int64_t *shape) {
-  sci_entry e;
+  sci_call_frame e;
   if (!cx || !SCI_ENTER(cx, &e)) return null_expr;
   sci_id id = sci_make_input(cx, name, dtype, diff, rank, shape);
   sci_return(cx, &e);
@@ -22,7 +22,7 @@ sc_expr sc_input_nodiff(sc_context *cx, const char *name, sc_dtype dtype, int ra
 }
 
 sc_expr sc_const(sc_context *cx, sc_dtype dtype, int rank, const int64_t *shape, const void *data) {
-  sci_entry e;
+  sci_call_frame e;
   if (!cx || !SCI_ENTER(cx, &e)) return null_expr;
   sci_id id = sci_make_const(cx, dtype, rank, shape, data);
   sci_return(cx, &e);
@@ -38,7 +38,7 @@ sc_expr sc_scalar(sc_context *cx, double value) {
 }
 
 sc_expr sc_integer(sc_context *cx, sc_dtype dtype, int64_t value) {
-  sci_entry e;
+  sci_call_frame e;
   if (!cx || !SCI_ENTER(cx, &e)) return null_expr;
   sci_id id = sci_make_number(cx, SC_INT64, (sci_scalar){.i64 = value});
   id = sci_make_cast(cx, id, dtype);
@@ -48,7 +48,7 @@ sc_expr sc_integer(sc_context *cx, sc_dtype dtype, int64_t value) {
 
 sc_expr sc_like(sc_expr a, double value) {
   if (!a.cx) return null_expr;
-  sci_entry e;
+  sci_call_frame e;
   if (!SCI_ENTER(a.cx, &e)) return null_expr;
   sci_id id = sci_make_double(a.cx, (sc_dtype)sci_type_of(a.cx, sci_handle(a.cx, a))->dtype, value);
   sci_return(a.cx, &e);
@@ -56,7 +56,7 @@ sc_expr sc_like(sc_expr a, double value) {
 }
 
 sc_expr sc_full(sc_context *cx, sc_dtype dtype, int rank, const int64_t *shape, double value) {
-  sci_entry e;
+  sci_call_frame e;
   if (!cx || !SCI_ENTER(cx, &e)) return null_expr;
   sci_id id = sci_make_fill(cx, dtype, rank, shape, value);
   sci_return(cx, &e);
@@ -87,7 +87,7 @@ static void fill_linspace(double *v, double first, double last, int64_t n) {
 }
 
 sc_expr sc_linspace(sc_context *cx, sc_dtype dtype, double first, double last, int64_t n) {
-  sci_entry e;
+  sci_call_frame e;
   if (!cx || !SCI_ENTER(cx, &e)) return null_expr;
   sci_intern_type(cx, SC_FLOAT64, false, 1, &n);
   double *v = SCI_ARRAY(&cx->env.scratch, double, n);
@@ -103,7 +103,7 @@ static sc_expr elementwise(sci_op op, uint32_t n, const sc_expr *operands) {
   for (uint32_t i = 0; i < n; i++)
     if (!operands[i].cx) return null_expr;
   sc_context *const cx = operands[0].cx;
-  sci_entry e;
+  sci_call_frame e;
   if (!SCI_ENTER(cx, &e)) return null_expr;
   sci_id args[3];
   for (uint32_t i = 0; i < n; i++) args[i] = sci_handle(cx, operands[i]);
@@ -185,7 +185,7 @@ sc_expr sc_where(sc_expr cond, sc_expr a, sc_expr b) {
 }
 
 sc_expr sc_cast(sc_expr a, sc_dtype dtype) {
-  sci_entry e;
+  sci_call_frame e;
   if (!a.cx || !SCI_ENTER(a.cx, &e)) return null_expr;
   sci_id id = sci_make_cast(a.cx, sci_handle(a.cx, a), dtype);
   sci_return(a.cx, &e);
@@ -193,7 +193,7 @@ sc_expr sc_cast(sc_expr a, sc_dtype dtype) {
 }
 
 sc_expr sc_stop_gradient(sc_expr a) {
-  sci_entry e;
+  sci_call_frame e;
   if (!a.cx || !SCI_ENTER(a.cx, &e)) return null_expr;
   sci_id id = sci_make_stop_gradient(a.cx, sci_handle(a.cx, a));
   sci_return(a.cx, &e);
@@ -201,7 +201,7 @@ sc_expr sc_stop_gradient(sc_expr a) {
 }
 
 sc_expr sc_with_hint(sc_expr a, sc_hint hint) {
-  sci_entry e;
+  sci_call_frame e;
   if (!a.cx || !SCI_ENTER(a.cx, &e)) return null_expr;
   sci_id id = sci_make_hint(a.cx, sci_handle(a.cx, a), hint);
   sci_return(a.cx, &e);

@@ -13,7 +13,7 @@ static sc_expr expand(expansion f, size_t n, const sc_expr *operands) {
   for (size_t i = 0; i < n; i++)
     if (!operands[i].cx) return null_expr;
   sc_context *const cx = operands[0].cx;
-  sci_entry e;
+  sci_call_frame e;
   if (!SCI_ENTER(cx, &e)) return null_expr;
   sci_id x[3];
   for (size_t i = 0; i < n; i++) x[i] = sci_handle(cx, operands[i]);
@@ -144,7 +144,7 @@ sc_expr sc_trace(sc_expr a) {
 }
 
 sc_expr sc_eye(sc_context *cx, sc_dtype dtype, int64_t n) {
-  sci_entry e;
+  sci_call_frame e;
   if (!cx || !SCI_ENTER(cx, &e)) return null_expr;
   sci_intern_type(cx, dtype, false, 2, (int64_t[]){n, n});
   sci_id number_one = sci_make_fill(cx, dtype == SC_BOOL ? SC_INT32 : dtype, 1, &n, 1);
@@ -218,7 +218,7 @@ sc_expr sc_relu(sc_expr a) {
 
 sc_expr sc_polyval(const double *coefficients, size_t n, sc_expr x) {
   sc_context *const cx = x.cx;
-  sci_entry e;
+  sci_call_frame e;
   if (!cx || !SCI_ENTER(cx, &e)) return null_expr;
   sci_id at = sci_handle(cx, x);
   const sci_type t = *sci_type_of(cx, at);

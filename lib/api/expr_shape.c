@@ -6,7 +6,7 @@ static const sc_expr null_expr;
 /* ---- reductions ---- */
 
 static sc_expr reduce(sci_xop op, sc_expr a, int n_axes, const int *axes) {
-  sci_entry e;
+  sci_call_frame e;
   if (!a.cx || !SCI_ENTER(a.cx, &e)) return null_expr;
   sci_id x = sci_handle(a.cx, a);
   int rank = sci_type_of(a.cx, x)->rank;
@@ -51,7 +51,7 @@ sc_expr sc_min_axes(sc_expr a, int n_axes, const int *axes) {
 /* ---- shape ---- */
 
 sc_expr sc_reshape(sc_expr a, int rank, const int64_t *shape) {
-  sci_entry e;
+  sci_call_frame e;
   if (!a.cx || !SCI_ENTER(a.cx, &e)) return null_expr;
   sci_id id = sci_make_reshape(a.cx, sci_handle(a.cx, a), rank, shape);
   sci_return(a.cx, &e);
@@ -70,7 +70,7 @@ sc_expr sc_transpose(sc_expr a) {
 }
 
 sc_expr sc_transpose_axes(sc_expr a, const int *axes) {
-  sci_entry e;
+  sci_call_frame e;
   if (!a.cx || !SCI_ENTER(a.cx, &e)) return null_expr;
   sci_id id = sci_make_transpose(a.cx, sci_handle(a.cx, a), axes);
   sci_return(a.cx, &e);
@@ -78,7 +78,7 @@ sc_expr sc_transpose_axes(sc_expr a, const int *axes) {
 }
 
 sc_expr sc_slice(sc_expr a, int n, const sc_range *index) {
-  sci_entry e;
+  sci_call_frame e;
   if (!a.cx || !SCI_ENTER(a.cx, &e)) return null_expr;
   sci_id id = sci_make_slice(a.cx, sci_handle(a.cx, a), n, index);
   sci_return(a.cx, &e);
@@ -94,7 +94,7 @@ sc_expr sc_span(sc_expr a, int64_t start, int64_t stop) {
 }
 
 sc_expr sc_broadcast(sc_expr a, int rank, const int64_t *shape) {
-  sci_entry e;
+  sci_call_frame e;
   if (!a.cx || !SCI_ENTER(a.cx, &e)) return null_expr;
   sci_id id = sci_make_broadcast(a.cx, sci_handle(a.cx, a), rank, shape);
   sci_return(a.cx, &e);
@@ -122,7 +122,7 @@ static int64_t size_of_shape(sc_context *cx, int rank, const int64_t *shape) {
 }
 
 sc_expr sc_gather(sc_expr a, const int64_t *indices, int rank, const int64_t *shape) {
-  sci_entry e;
+  sci_call_frame e;
   if (!a.cx || !SCI_ENTER(a.cx, &e)) return null_expr;
   sci_id x = sci_handle(a.cx, a);
   const int32_t *idx = resolve(a.cx, "gather", indices, size_of_shape(a.cx, rank, shape), sci_type_of(a.cx, x)->size);
@@ -132,7 +132,7 @@ sc_expr sc_gather(sc_expr a, const int64_t *indices, int rank, const int64_t *sh
 }
 
 sc_expr sc_scatter(sc_expr a, const int64_t *indices, int rank, const int64_t *shape) {
-  sci_entry e;
+  sci_call_frame e;
   if (!a.cx || !SCI_ENTER(a.cx, &e)) return null_expr;
   sci_id x = sci_handle(a.cx, a);
   const int32_t *idx = resolve(a.cx, "scatter", indices, sci_type_of(a.cx, x)->size, size_of_shape(a.cx, rank, shape));
@@ -143,7 +143,7 @@ sc_expr sc_scatter(sc_expr a, const int64_t *indices, int rank, const int64_t *s
 
 static sc_expr index_op(sci_xop op, sc_expr base, sc_expr values, const int64_t *indices) {
   sc_context *const cx = base.cx;
-  sci_entry e;
+  sci_call_frame e;
   if (!cx || !values.cx || !SCI_ENTER(cx, &e)) return null_expr;
   sci_id b = sci_handle(cx, base), v = sci_handle(cx, values);
   const int32_t *idx = resolve(cx, sci_xop_name(op), indices, sci_type_of(cx, v)->size, sci_type_of(cx, b)->size);
@@ -177,7 +177,7 @@ static sci_id *part_ids(sc_context *cx, const sc_expr *parts, size_t n) {
 
 static sc_expr join(sci_xop op, const sc_expr *parts, size_t n, int axis) {
   sc_context *const cx = parts[0].cx;
-  sci_entry e;
+  sci_call_frame e;
   if (!SCI_ENTER(cx, &e)) return null_expr;
   sci_id id = sci_make_join(cx, op, part_ids(cx, parts, n), (uint32_t)n, axis);
   sci_return(cx, &e);
@@ -207,7 +207,7 @@ static void lift_parts(sc_context *cx, sci_id *ids, size_t n, int axis) {
 
 static sc_expr join_matrices(const sc_expr *parts, size_t n, int axis) {
   sc_context *const cx = parts[0].cx;
-  sci_entry e;
+  sci_call_frame e;
   if (!SCI_ENTER(cx, &e)) return null_expr;
   sci_id *ids = part_ids(cx, parts, n);
   lift_parts(cx, ids, n, axis);
@@ -226,7 +226,7 @@ sc_expr sc_vertcat(const sc_expr *parts, size_t n) {
 
 sc_expr sc_repmat(sc_expr a, int64_t rows, int64_t cols) {
   sc_context *const cx = a.cx;
-  sci_entry e;
+  sci_call_frame e;
   if (!cx || !SCI_ENTER(cx, &e)) return null_expr;
   sci_id x = as_matrix(cx, sci_handle(cx, a));
   const sci_type t = *sci_type_of(cx, x);
@@ -242,7 +242,7 @@ sc_expr sc_repmat(sc_expr a, int64_t rows, int64_t cols) {
 }
 
 sc_expr sc_matmul(sc_expr a, sc_expr b) {
-  sci_entry e;
+  sci_call_frame e;
   if (!a.cx || !b.cx || !SCI_ENTER(a.cx, &e)) return null_expr;
   sci_id x = sci_handle(a.cx, a), id = sci_make_matmul(a.cx, x, sci_handle(a.cx, b));
   sci_return(a.cx, &e);

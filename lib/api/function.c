@@ -5,7 +5,7 @@ static const sc_expr null_expr;
 
 sc_function *sc_function_create(sc_context *cx, const char *name, const sc_named *inputs, size_t n_inputs, const sc_named *outputs,
                                 size_t n_outputs) {
-  sci_entry e;
+  sci_call_frame e;
   if (!cx || !SCI_ENTER(cx, &e)) return NULL;
   sc_function *f = sci_make_function(cx, name, inputs, n_inputs, outputs, n_outputs);
   sci_return(cx, &e);
@@ -55,7 +55,7 @@ const sc_pattern *sc_function_output_pattern(const sc_function *f, size_t i) {
 }
 
 static int find_port(const sc_function *f, bool output, const char *name) {
-  sci_entry e;
+  sci_call_frame e;
   if (!f || !SCI_ENTER(f->cx, &e)) return -1;
   int i = (int)sci_find_port(f->cx, f, output, name);
   sci_return(f->cx, &e);
@@ -105,7 +105,7 @@ static sci_id *arg_ids(const sc_function *f, const char *what, const sc_expr *ar
 }
 
 sc_expr sc_call(sc_function *f, const sc_expr *args, size_t n_args, size_t output) {
-  sci_entry e;
+  sci_call_frame e;
   if (!f || any_null(args, n_args) || !SCI_ENTER(f->cx, &e)) return null_expr;
   sci_id id = sci_make_call(f->cx, f, arg_ids(f, "call", args, n_args, output), f->n_in, (uint32_t)output);
   sci_return(f->cx, &e);
@@ -114,7 +114,7 @@ sc_expr sc_call(sc_function *f, const sc_expr *args, size_t n_args, size_t outpu
 
 sc_expr sc_vmap_windows(sc_function *f, int64_t length, const sc_expr *args, size_t n_args, const int64_t *starts, const int64_t *strides,
                         size_t output) {
-  sci_entry e;
+  sci_call_frame e;
   if (!f || any_null(args, n_args) || !SCI_ENTER(f->cx, &e)) return null_expr;
   sci_id *ids = arg_ids(f, "vmap", args, n_args, output);
   sci_id id = sci_make_vmap(f->cx, f, length, ids, f->n_in, starts, strides, (uint32_t)output);
@@ -137,7 +137,7 @@ static int64_t row_stride(const sc_function *f, int64_t length, uint32_t i, sci_
 }
 
 sc_expr sc_vmap(sc_function *f, int64_t length, const sc_expr *args, size_t n_args, size_t output) {
-  sci_entry e;
+  sci_call_frame e;
   if (!f || any_null(args, n_args) || !SCI_ENTER(f->cx, &e)) return null_expr;
   sc_context *const cx = f->cx;
   sci_id *ids = arg_ids(f, "vmap", args, n_args, output);
@@ -159,7 +159,7 @@ sc_status sc_verify(const sc_function *f) {
   if (!f) return SC_ERR_ARGUMENT;
   sc_context *const cx = f->cx;
   const size_t before = cx->env.n_diags;
-  sci_entry e;
+  sci_call_frame e;
   if (!SCI_ENTER(cx, &e)) return cx->env.n_diags > before ? cx->env.diags[before].status : SC_ERR_VERIFY;
   sci_verify(cx, f);
   sci_return(cx, &e);

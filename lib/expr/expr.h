@@ -196,6 +196,7 @@ void sci_function_hint_set(sc_function *f, sc_hint hint);
 /* Names of functions and ports: letters, digits, _, not a digit first, at most SCI_NAME_MAX; ports may have ':' (spelled _). */
 enum { SCI_NAME_MAX = 255 };
 void sci_check_name(sc_context *cx, const char *what, const char *name, bool port);
+bool sci_pattern_fits(const sc_pattern *p); /* sizes in range, entries ordered and inside the matrix */
 /* The index of a port by name; SC_ERR_NAME listing the names there are. */
 uint32_t sci_find_port(sc_context *cx, const sc_function *f, bool output, const char *name);
 

@@ -71,19 +71,25 @@ static bool coordinates_fit(const sc_pattern *p) {
   return true;
 }
 
+static bool sizes_fit(const sc_pattern *p) {
+  return p->nrow >= 0 && p->nrow < SC_MAX_ELEMENTS && p->ncol >= 0 && p->ncol < SC_MAX_ELEMENTS && p->nnz >= 0 && p->nnz <= SC_MAX_ELEMENTS &&
+         (unsigned)p->layout <= SC_COO;
+}
+
+bool sci_pattern_fits(const sc_pattern *p) {
+  if (!sizes_fit(p)) return false;
+  if (p->layout == SC_COO) return coordinates_fit(p);
+  return p->layout == SC_CSC ? compressed_fits(p, p->ncol, p->nrow) : compressed_fits(p, p->nrow, p->ncol);
+}
+
 static const sc_pattern *copy_pattern(sc_function *f, const sc_named *out) {
   sc_context *cx = f->cx;
   const sc_pattern *p = out->pattern;
   const sci_type t = *sci_type_of(cx, out->expr.id);
-  bool sizes = p->nrow >= 0 && p->nrow < SC_MAX_ELEMENTS && p->ncol >= 0 && p->ncol < SC_MAX_ELEMENTS && p->nnz >= 0 &&
-               p->nnz <= SC_MAX_ELEMENTS && (unsigned)p->layout <= SC_COO;
-  if (!sizes || t.rank != 1 || t.size != p->nnz)
+  if (!sizes_fit(p) || t.rank != 1 || t.size != p->nnz)
     sci_fail(&cx->env, SC_ERR_SHAPE, "function %s: sparse output %s has a pattern of %lld stored values of a %lldx%lld matrix and values of shape %s",
              f->name, out->name, (long long)p->nnz, (long long)p->nrow, (long long)p->ncol, sci_shape_text(cx, t.rank, t.shape));
-  bool good = p->layout == SC_CSC   ? compressed_fits(p, p->ncol, p->nrow)
-              : p->layout == SC_CSR ? compressed_fits(p, p->nrow, p->ncol)
-                                    : coordinates_fit(p);
-  if (!good)
+  if (!sci_pattern_fits(p))
     sci_fail(&cx->env, SC_ERR_INDEX, "function %s: the pattern of sparse output %s is not ordered, or leaves the %lldx%lld matrix", f->name,
              out->name, (long long)p->nrow, (long long)p->ncol);
   size_t n_outer = (size_t)(p->layout == SC_CSC ? p->ncol + 1 : p->layout == SC_CSR ? p->nrow + 1 : p->nnz), n_inner = (size_t)p->nnz;
