@@ -37,7 +37,7 @@ bool sci_env_init(sci_env *env, const sc_allocator *alloc) {
   if (!env->diags) return false;
   sci_frame fr;
   if (!SCI_TRY(env, &fr)) {
-    sci_raw_free(env, env->diags, env->cap_diags * sizeof *env->diags);
+    sci_env_free(env);
     return false;
   }
   sci_alloc(&env->scratch, 1); /* a chunk taken before any frame's mark stays: most frames then never allocate */
