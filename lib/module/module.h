@@ -14,8 +14,8 @@ typedef struct sci_module_info {
   size_t n_in, n_out;
   const char **port_names;   /* inputs then outputs, as C identifiers, unique, clear of keywords and standard macros */
   const char **port_symbols; /* the same in external names: f_<name> */
-  const char **proc_names;   /* per procedure: callees <name>_raw, unique */
-  const char **buf_names;    /* per buffer of the store, those that procedures of this program use; NULL otherwise */
+  const char **proc_names;   /* per procedure: callees <name>_raw, unique; the entry's is `entry` */
+  const char **buf_names;    /* per buffer of the store: parameters, locals and constant tables of this program; NULL otherwise (aliases too) */
   const char **name_names;   /* per scalar name of the store; NULL when unused */
   const char **var_names;    /* per loop variable; NULL when unused */
   int64_t workspace_bytes;   /* the entry's total */
@@ -25,6 +25,11 @@ typedef struct sci_module_info {
 /* In env's scratch arena. SC_ERR_NAME when the entry is a keyword or a C library function. `name` NULL: the program's. */
 sci_module_info sci_module_info_make(sci_env *env, const sci_program *p, const char *name, const char *prefix);
 
-/* The JIT's and the exporter's entry check the same things in the same order; status codes are SC_KERNEL_* of scaly/kernel.h. */
+/* Bytes of one element of the entry's pointers: 8, 4 or (void) 1. */
+int64_t sci_abi_unit(sci_abi abi);
+
+/* The JIT's and the exporter's entry check the same things in the same order: arg and res, w when there is a workspace, inputs, outputs that
+ * hold values. Status codes are SC_KERNEL_* of scaly/kernel.h. A callee gets the caller's w advanced past the caller's own window, and NULL when
+ * it needs none. */
 
 #endif

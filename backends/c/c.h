@@ -1,0 +1,108 @@
+/* What the files of the C renderer share. */
+#ifndef SCI_BACKENDS_C_C_H
+#define SCI_BACKENDS_C_C_H
+
+#include "lib/base/text.h"
+#include "lib/module/backend.h"
+
+/* ---- what the finished text turns out to need ---- */
+
+typedef struct c_needs {
+  bool helper[SCI_OP_COUNT][SC_DTYPE_COUNT]; /* by operand dtype */
+  bool cast[SC_DTYPE_COUNT][SC_DTYPE_COUNT]; /* from, to */
+  bool called[SCI_OP_COUNT];                 /* math routines */
+  bool fma[SC_DTYPE_COUNT];
+  bool restrict_;                            /* the macro for it */
+  bool math; /* anything of math.h */
+} c_needs;
+
+/* A piece of an expression: text, or a value printed so that it binds at least as tightly as `least`. */
+typedef struct c_item {
+  const char *text; /* NULL: the value */
+  sci_val v;
+  uint8_t least, is_index;
+} c_item;
+
+/* ---- what is known of one procedure before it is printed (analyze.c) ---- */
+
+enum {
+  C_DEAD = 1,    /* not printed: nothing uses what it defines */
+  C_INLINED = 2, /* a load, printed where its one use is */
+  C_SHARES = 4,  /* holds operations that several of its own parts use */
+};
+
+/* A statement's block and its place, counted from the end of the procedure. */
+typedef struct c_place {
+  uint32_t block, at;
+} c_place;
+
+typedef struct c_name_use {
+  uint32_t proc; /* the procedure, plus one, that the rest is about */
+  uint32_t uses; /* occurrences in the text */
+  c_place last;  /* of the statement that has the last one counted */
+  const sci_stmt *load; /* inlined: the load to print instead */
+} c_name_use;
+
+typedef struct c_buf_use {
+  uint32_t read, written; /* the procedure, plus one, in which it is */
+  uint32_t write_at;      /* the place of the write that follows next */
+} c_buf_use;
+
+typedef struct c_render {
+  sci_env *env;
+  const sci_program *p;
+  const sci_store *s;
+  const sci_module_info *m;
+  const sc_c_options *o;
+  sci_text *out;
+  c_needs needs;
+  uint32_t depth; /* of indentation */
+
+  /* by id, for the whole program */
+  c_name_use *names;
+  c_buf_use *bufs;     /* owners of storage */
+  uint8_t *plain;      /* per value: int64 arithmetic over loop variables and constants only */
+  uint32_t *seen;      /* per value: the statement that was walked last, numbered by `epoch` */
+  uint32_t *temporary; /* per value: number of the temporary that holds it in the current statement, plus one */
+  const char **literals; /* per value: the text of a constant */
+  uint32_t epoch;
+
+  /* the current procedure */
+  uint32_t proc; /* index plus one */
+  SCI_VEC(uint8_t) flags; /* per statement, last one first */
+  uint32_t n_blocks, place;
+  uint32_t private_at; /* the place of the write to any private buffer that follows next; 0: none */
+  uint32_t n_temporaries;
+  bool calls_with_w;
+  SCI_VEC(sci_val) walk, shared;
+  SCI_VEC(struct c_item) items; /* what is left to print of an expression, last first */
+} c_render;
+
+void sci_c_analyze(c_render *r, const sci_proc *proc);
+/* The operations of a statement's own values that need a temporary, in order of evaluation, in r->shared. */
+void sci_c_find_shared(c_render *r, const sci_stmt *st);
+
+/* ---- spelling (expr.c) ---- */
+
+/* How tightly an expression binds. Bit operators and `!` count as looser than C has them, so that no compiler asks for parentheses. */
+enum { P_ANY, P_SELECT, P_BITS, P_NOT, P_COMPARE, P_SUM, P_PRODUCT, P_UNARY, P_PRIMARY };
+
+extern const char *const sci_c_types[SC_DTYPE_COUNT];
+extern const char *const sci_c_suffixes[SC_DTYPE_COUNT]; /* f64, ... */
+void sci_c_put_value(c_render *r, sci_val v, int least);
+void sci_c_put_element(c_render *r, sci_buf b, sci_val index);      /* name[index] */
+void sci_c_put_address(c_render *r, sci_buf b, sci_val index);      /* name + index */
+void sci_c_put_scalar(c_render *r, sc_dtype dtype, sci_scalar v);
+
+/* ---- the parts of a file ---- */
+
+void sci_c_put_procs(c_render *r);
+void sci_c_put_recipe(const c_render *r, sci_text *out);
+void sci_c_put_guards(const c_render *r, sci_text *out);
+void sci_c_put_helpers(const c_render *r, sci_text *out);
+void sci_c_put_fma(const c_render *r, sci_text *out);
+void sci_c_put_header(const c_render *r, sci_text *out);
+const char *sci_c_abi_type(sci_abi abi);
+const char *sci_c_file_name(const c_render *r);
+
+#endif

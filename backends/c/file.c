@@ -1,0 +1,110 @@
+/* Owns the C renderer's entry point: the order of a source file's parts, and constant tables. */
+#include "backends/c/c.h"
+
+static void put_table(c_render *r, sci_text *out, sci_buf b) {
+  const sci_buffer *buf = &r->s->bufs[b];
+  sc_dtype dtype = (sc_dtype)buf->dtype;
+  sci_putf(out, "static const %s %s[%lld] = {", sci_c_types[dtype], r->m->buf_names[b], (long long)buf->size);
+  size_t column = 80;
+  for (int64_t i = 0; i < buf->size; i++) {
+    if (column > 76) {
+      sci_put(out, "\n   ");
+      column = 3;
+    }
+    size_t before = out->n;
+    sci_put_char(out, ' ');
+    sci_c_put_scalar(r, dtype, sci_scalar_load(dtype, buf->data, (size_t)i));
+    if (i + 1 < buf->size) sci_put_char(out, ',');
+    column += out->n - before;
+  }
+  sci_put(out, "\n};\n\n");
+}
+
+/* Tables in the order of their buffers; an empty one is never declared. */
+static void put_tables(c_render *r, sci_text *out) {
+  sci_text *body = r->out;
+  r->out = out;
+  for (sci_buf b = 0; b < r->s->n_bufs; b++)
+    if (r->s->bufs[b].space == SCI_SPACE_CONSTANT && r->m->buf_names[b] && r->bufs[b].read && r->s->bufs[b].size) put_table(r, out, b);
+  r->out = body;
+}
+
+/* Operands precede users: one pass over all values. */
+static void find_plain(c_render *r) {
+  for (sci_val v = 0; v < r->s->n_values; v++) {
+    const sci_value *x = &r->s->values[v];
+    bool plain = x->kind == SCI_V_VAR || x->kind == SCI_V_CONST;
+    if (x->kind == SCI_V_OP && x->dtype == SC_INT64)
+      plain = x->op == SCI_OP_add || x->op == SCI_OP_sub || x->op == SCI_OP_mul || x->op == SCI_OP_div || x->op == SCI_OP_fmod ||
+              x->op == SCI_OP_neg;
+    for (int i = 0; x->kind == SCI_V_OP && i < sci_ops[x->op].arity; i++) plain = plain && r->plain[x->args[i]];
+    r->plain[v] = plain && x->dtype == SC_INT64;
+  }
+}
+
+static void put_preamble(c_render *r, sci_text *out) {
+  sci_c_put_recipe(r, out);
+  sci_putf(out, "#include \"%s.h\"\n\n", sci_c_file_name(r));
+  if (r->needs.math) sci_put(out, "#include <math.h>\n");
+  sci_put(out, "#include <stddef.h>\n#include <stdint.h>\n\n");
+  sci_c_put_guards(r, out);
+  sci_c_put_fma(r, out);
+  if (r->needs.restrict_)
+    sci_put(out, "#if defined(__GNUC__) || defined(_MSC_VER)\n#define SCALY_RESTRICT __restrict\n"
+                 "#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L\n#define SCALY_RESTRICT restrict\n"
+                 "#else\n#define SCALY_RESTRICT\n#endif\n\n");
+  sci_put(out, "#define SCALY_SUCCESS 0\n#define SCALY_ERR_NULL_ABI 1\n#define SCALY_ERR_NULL_WORK 2\n"
+               "#define SCALY_ERR_NULL_RESULT 3\n#define SCALY_ERR_NULL_INPUT 4\n\n"
+               "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
+  sci_c_put_helpers(r, out);
+}
+
+static void render(c_render *r, sci_text *source, sci_text *header) {
+  sci_arena *scratch = &r->env->scratch;
+  sci_text body, tables;
+  r->names = SCI_ZEROS(scratch, c_name_use, r->s->n_names);
+  r->bufs = SCI_ZEROS(scratch, c_buf_use, r->s->n_bufs);
+  r->plain = SCI_ZEROS(scratch, uint8_t, r->s->n_values);
+  r->seen = SCI_ZEROS(scratch, uint32_t, r->s->n_values);
+  r->temporary = SCI_ZEROS(scratch, uint32_t, r->s->n_values);
+  r->literals = SCI_ZEROS(scratch, const char *, r->s->n_values);
+  find_plain(r);
+  sci_text_init(&body, scratch);
+  sci_text_init(&tables, scratch);
+  sci_text_init(source, scratch);
+  sci_text_init(header, scratch);
+  r->out = &body;
+  sci_c_put_procs(r);
+  put_tables(r, &tables);
+  r->needs.math |= r->needs.fma[SC_FLOAT64] || r->needs.fma[SC_FLOAT32] || r->needs.helper[SCI_OP_isfinite][SC_FLOAT64] ||
+                   r->needs.helper[SCI_OP_isfinite][SC_FLOAT32];
+  put_preamble(r, source);
+  if (tables.n) sci_put_n(source, tables.data, tables.n);
+  sci_put_n(source, body.data, body.n);
+  sci_put(source, "\n#ifdef __cplusplus\n}\n#endif\n");
+  sci_c_put_header(r, header);
+}
+
+static sc_status render_c(sci_env *env, const sci_render_request *request, char *out[2], size_t size[2]) {
+  static const sc_c_options defaults = {0};
+  sci_frame fr;
+  out[0] = out[1] = NULL;
+  if (!SCI_TRY(env, &fr)) {
+    if (out[0]) sci_raw_free(env, out[0], size[0] + 1);
+    out[0] = NULL;
+    return env->n_diags ? env->diags[0].status : SC_ERR_MEMORY;
+  }
+  c_render r = {.env = env, .p = request->program, .s = request->program->store, .o = request->c ? request->c : &defaults};
+  sci_module_info m = sci_module_info_make(env, r.p, r.o->name, r.o->prefix);
+  r.m = &m;
+  sci_text source, header;
+  render(&r, &source, &header);
+  size[0] = source.n;
+  size[1] = header.n;
+  out[0] = sci_text_dup(env, &source);
+  out[1] = sci_text_dup(env, &header);
+  sci_leave(env, &fr);
+  return SC_OK;
+}
+
+const sci_backend sci_backend_c = {SCI_BACKEND_ABI, "c", "0.1", render_c, NULL};

@@ -1,0 +1,96 @@
+/* Owns the C header: the entry's declaration, and typed buffers with a call that takes them. */
+#include "backends/c/c.h"
+
+enum { ABI_VERSION = 1 };
+
+static const char aligned[] = "#ifndef SCALY_ALIGNAS\n"
+                              "#if defined(__cplusplus)\n#define SCALY_ALIGNAS(n) alignas(n)\n"
+                              "#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L\n#define SCALY_ALIGNAS(n) _Alignas(n)\n"
+                              "#elif defined(__GNUC__)\n#define SCALY_ALIGNAS(n) __attribute__((aligned(n)))\n"
+                              "#elif defined(_MSC_VER)\n#define SCALY_ALIGNAS(n) __declspec(align(n))\n"
+                              "#else\n#define SCALY_ALIGNAS(n)\n#endif\n#endif\n\n";
+
+const char *sci_c_abi_type(sci_abi abi) {
+  switch (abi) {
+  case SCI_ABI_F64: return "double";
+  case SCI_ABI_F32: return "float";
+  case SCI_ABI_VOID: return "void";
+  }
+  return "void";
+}
+
+static int64_t count_of(const c_render *r, size_t port) {
+  return r->s->bufs[sci_entry(r->p)->params[port]].size;
+}
+
+/* One line per input and output: "arg[0] z: float64, 10 x 2". */
+static void put_port_line(const c_render *r, sci_text *out, size_t i) {
+  const sci_port_info *port = &r->p->ports[i];
+  bool is_output = i >= r->m->n_in;
+  sci_putf(out, " *   %s[%zu] %s: %s", is_output ? "res" : "arg", is_output ? i - r->m->n_in : i, r->m->port_names[i],
+           sc_dtype_name((sc_dtype)port->dtype));
+  for (int k = 0; k < port->rank; k++) sci_putf(out, k ? " x %lld" : ", %lld", (long long)port->shape[k]);
+  if (port->pattern)
+    sci_putf(out, " stored values of a sparse %lld x %lld matrix", (long long)port->pattern->nrow, (long long)port->pattern->ncol);
+  sci_put_char(out, '\n');
+}
+
+static void put_contract(const c_render *r, sci_text *out) {
+  sci_putf(out, "/* %s: all values row-major. No output may overlap another buffer; a buffer without values may be null.\n", r->m->entry);
+  for (size_t i = 0; i < r->m->n_in + r->m->n_out; i++) put_port_line(r, out, i);
+  const char *unit = r->m->abi == SCI_ABI_VOID ? "bytes, 8-byte aligned" : "elements";
+  if (r->m->workspace_elements)
+    sci_putf(out, " *   w: %s_SZ_W %s; 64-byte alignment puts every temporary on a cache line\n", r->m->entry, unit);
+  else
+    sci_put(out, " *   w: unused, may be null\n");
+  sci_put(out, " * iw and mem are unused. Returns 0, or 1 when arg or res is null, 2 when w is, 3 when an output is, 4 when an input is. */\n");
+}
+
+static void put_struct(const c_render *r, sci_text *out, const char *name, const char *type, int64_t n, int alignment) {
+  (void)r;
+  sci_putf(out, "typedef struct {\n  SCALY_ALIGNAS(%d) %s data[%lld];", alignment, type, (long long)(n ? n : 1));
+  if (!n) sci_put(out, " /* no values: C has no empty arrays */");
+  sci_putf(out, "\n} %s_t;\n", name);
+}
+
+static void put_array(const c_render *r, sci_text *out, const char *name, bool is_output) {
+  size_t first = is_output ? r->m->n_in : 0, n = is_output ? r->m->n_out : r->m->n_in;
+  sci_putf(out, "  %s%s* %s[] = {", is_output ? "" : "const ", sci_c_abi_type(r->m->abi), name);
+  for (size_t i = first; i < first + n; i++) sci_putf(out, "%s%s->data", i > first ? ", " : "", r->m->port_names[i]);
+  sci_putf(out, "%s};\n", n ? "" : "NULL");
+}
+
+/* A local of the call must not hide the entry. */
+static const char *local(const c_render *r, const char *name, const char *otherwise) {
+  return strcmp(r->m->entry, name) == 0 ? otherwise : name;
+}
+
+static void put_typed(const c_render *r, sci_text *out) {
+  const char *f = r->m->entry, *w = local(r, "w", "scaly_w"), *arg = local(r, "arg", "scaly_arg"), *res = local(r, "res", "scaly_res");
+  for (size_t i = 0; i < r->m->n_in + r->m->n_out; i++)
+    put_struct(r, out, r->m->port_symbols[i], sci_c_types[r->p->ports[i].dtype], count_of(r, i), 16);
+  const char *type = r->m->abi == SCI_ABI_VOID ? "unsigned char" : sci_c_abi_type(r->m->abi);
+  put_struct(r, out, sci_asprintf(&r->env->scratch, "%s_workspace", f), type, r->m->workspace_elements, 64);
+  sci_putf(out, "\nstatic inline int %s_call(", f);
+  for (size_t i = 0; i < r->m->n_in + r->m->n_out; i++)
+    sci_putf(out, "%s%s_t* %s, ", i < r->m->n_in ? "const " : "", r->m->port_symbols[i], r->m->port_names[i]);
+  sci_putf(out, "%s_workspace_t* %s) {\n", f, w);
+  put_array(r, out, arg, false);
+  put_array(r, out, res, true);
+  sci_putf(out, "  return %s(%s, %s, NULL, %s ? %s->data : NULL, 0);\n}\n\n", f, arg, res, w, w);
+}
+
+void sci_c_put_header(const c_render *r, sci_text *out) {
+  const char *f = r->m->entry, *type = sci_c_abi_type(r->m->abi);
+  sci_c_put_recipe(r, out);
+  sci_putf(out, "#ifndef %s_H\n#define %s_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n", f, f);
+  sci_putf(out, "#ifndef SCALY_ABI_VERSION\n#define SCALY_ABI_VERSION %d\n#elif SCALY_ABI_VERSION != %d\n", ABI_VERSION, ABI_VERSION);
+  sci_put(out, "#error \"this header and another one are of different SCALY_ABI_VERSION\"\n#endif\n\n");
+  if (!r->o->untyped) sci_put(out, aligned);
+  sci_put(out, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
+  put_contract(r, out);
+  sci_putf(out, "#define %s_SZ_W %lld\n", f, (long long)r->m->workspace_elements);
+  sci_putf(out, "int %s(const %s** arg, %s** res, int* iw, %s* w, int mem);\n\n", f, type, type, type);
+  if (!r->o->untyped) put_typed(r, out);
+  sci_put(out, "#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
+}
