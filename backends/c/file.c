@@ -90,7 +90,7 @@ static sc_status render_c(sci_env *env, const sci_render_request *request, char 
   sci_frame fr;
   out[0] = out[1] = NULL;
   if (!SCI_TRY(env, &fr)) {
-    if (out[0]) sci_raw_free(env, out[0], size[0] + 1);
+    sci_bytes_free(env, out[0]);
     out[0] = NULL;
     return env->n_diags ? env->diags[0].status : SC_ERR_MEMORY;
   }

@@ -77,14 +77,6 @@ static sc_status compile(sci_env *env, const sci_compile_request *request, sci_c
 
 /* ---- text and objects ---- */
 
-/* A copy from the environment's allocator. */
-static char *copy(sci_env *env, const char *data, size_t n) {
-  char *s = sci_raw(env, NULL, 0, n + 1);
-  memcpy(s, data, n);
-  s[n] = 0;
-  return s;
-}
-
 static void dispose_buffer(void *buffer) {
   if (sci_llvm_usable()) LLVMDisposeMemoryBuffer(buffer);
 }
@@ -100,7 +92,7 @@ static void render_program(sci_env *env, const sci_render_request *r, char **out
     char *text = LLVMPrintModuleToString(e->module);
     sci_defer(env, dispose_message, text);
     *size = strlen(text);
-    *out = copy(env, text, *size);
+    *out = sci_bytes_dup(env, text, *size);
     sci_keep(env, text);
     LLVMDisposeMessage(text);
   } else {
@@ -108,7 +100,7 @@ static void render_program(sci_env *env, const sci_render_request *r, char **out
                                  : generate(env, e, r->emit == SC_EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile);
     sci_defer(env, dispose_buffer, buffer);
     *size = LLVMGetBufferSize(buffer);
-    *out = copy(env, LLVMGetBufferStart(buffer), *size);
+    *out = sci_bytes_dup(env, LLVMGetBufferStart(buffer), *size);
     sci_keep(env, buffer);
     LLVMDisposeMemoryBuffer(buffer);
   }

@@ -32,7 +32,7 @@ typedef struct sci_code {
 typedef struct sci_backend {
   uint32_t abi; /* SCI_BACKEND_ABI */
   const char *name, *version;
-  /* Texts (or object bytes) from env's allocator, size + 1 bytes each: C gives source and header, LLVM one result. NULL: cannot. */
+  /* Texts (or object bytes) made by sci_bytes_dup: C gives source and header, LLVM one result. NULL: cannot. */
   sc_status (*render)(sci_env *env, const sci_render_request *request, char *out[2], size_t size[2]);
   sc_status (*compile)(sci_env *env, const sci_compile_request *request, sci_code *out); /* NULL: cannot */
 } sci_backend;
