@@ -7,9 +7,12 @@ void sci_storage_init(sc_context *cx) {
   sci_index_init(&cx->node_index, &cx->env);
   sci_index_init(&cx->blob_index, &cx->env);
   sci_index_init(&cx->type_index, &cx->env);
+  sci_index_init(&cx->memo_index, &cx->env);
   cx->chunks = NULL;
   cx->blobs = NULL;
   cx->types = NULL;
+  cx->memos = NULL;
+  cx->n_memos = cx->cap_memos = 0;
   cx->n_nodes = cx->n_chunks = cx->cap_chunks = 0;
   cx->n_blobs = cx->cap_blobs = 0;
   cx->n_types = cx->cap_types = 0;
@@ -21,6 +24,8 @@ void sci_storage_free(sc_context *cx) {
   sci_raw_free(env, cx->chunks, cx->cap_chunks * sizeof *cx->chunks);
   sci_raw_free(env, cx->blobs, cx->cap_blobs * sizeof *cx->blobs);
   sci_raw_free(env, cx->types, cx->cap_types * sizeof *cx->types);
+  sci_raw_free(env, cx->memos, cx->cap_memos * sizeof *cx->memos);
+  sci_index_free(&cx->memo_index);
   sci_index_free(&cx->node_index);
   sci_index_free(&cx->blob_index);
   sci_index_free(&cx->type_index);
@@ -160,6 +165,37 @@ sci_id sci_intern_node(sc_context *cx, unsigned op, sc_hint hint, uint32_t type,
   return id;
 }
 
+/* ---- derived functions ---- */
+
+static uint32_t memo_hash(uint32_t key) {
+  return sci_mix(key, 1);
+}
+
+const sci_memo *sci_memo_find(const sc_context *cx, uint32_t key) {
+  uint32_t hash = memo_hash(key), id;
+  if (!cx->n_memos) return NULL;
+  for (uint32_t at = hash; sci_index_at(&cx->memo_index, &at, hash, &id); at++)
+    if (cx->memos[id].key == key) return &cx->memos[id];
+  return NULL;
+}
+
+const sci_memo *sci_memo_of_function(const sc_context *cx, const sc_function *f) {
+  for (uint32_t i = cx->n_memos; i-- > 0;)
+    if (cx->memos[i].function == f->id) return &cx->memos[i];
+  return NULL;
+}
+
+void sci_memo_add(sc_context *cx, uint32_t key, uint32_t function, uint32_t data) {
+  sci_index_reserve(&cx->memo_index);
+  if (cx->n_memos == cx->cap_memos) {
+    uint32_t cap = cx->cap_memos ? 2 * cx->cap_memos : 16;
+    cx->memos = sci_raw(&cx->env, cx->memos, cx->cap_memos * sizeof *cx->memos, cap * sizeof *cx->memos);
+    cx->cap_memos = cap;
+  }
+  cx->memos[cx->n_memos] = (sci_memo){.key = key, .data = data, .function = function};
+  sci_index_insert(&cx->memo_index, memo_hash(key), cx->n_memos++);
+}
+
 /* ---- rolling back ---- */
 
 sci_context_mark sci_context_here(const sc_context *cx) {
@@ -167,11 +203,14 @@ sci_context_mark sci_context_here(const sc_context *cx) {
                             .n_blobs = cx->n_blobs,
                             .n_types = cx->n_types,
                             .n_functions = cx->n_functions,
+                            .n_memos = cx->n_memos,
                             .next_serial = cx->next_serial,
                             .arena = sci_arena_here(&cx->arena)};
 }
 
 void sci_context_rollback(sc_context *cx, sci_context_mark m) {
+  for (; cx->n_memos > m.n_memos; cx->n_memos--)
+    sci_index_remove(&cx->memo_index, memo_hash(cx->memos[cx->n_memos - 1].key), cx->n_memos - 1);
   while (cx->n_functions > m.n_functions)
     if (cx->functions[--cx->n_functions]) sci_function_destroy(cx->functions[cx->n_functions]);
   while (cx->n_nodes > m.n_nodes) {

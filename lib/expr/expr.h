@@ -87,6 +87,13 @@ struct sc_function {
   sci_arena arena; /* names, formals, patterns */
 };
 
+/* A function derived from another (a derivative of a callee), found again by an interned blob that says which one. Forgotten by
+ * sci_context_collect; lib/ad alone knows what the blobs mean. */
+typedef struct sci_memo {
+  uint32_t key, data;  /* blobs */
+  uint32_t function;   /* SCI_NONE: there is nothing to derive */
+} sci_memo;
+
 enum { SCI_NODE_CHUNK_BITS = 12, SCI_NODE_CHUNK = 1 << SCI_NODE_CHUNK_BITS };
 
 struct sc_context {
@@ -102,7 +109,9 @@ struct sc_context {
   uint32_t n_types, cap_types;
   sc_function **functions; /* by id; NULL: dropped */
   uint32_t n_functions, cap_functions;
-  sci_index node_index, blob_index, type_index;
+  sci_memo *memos;
+  uint32_t n_memos, cap_memos;
+  sci_index node_index, blob_index, type_index, memo_index;
 };
 
 /* ---- reading ---- */
@@ -147,9 +156,12 @@ void sci_storage_init(sc_context *cx);
 void sci_storage_free(sc_context *cx);
 /* Drops what neither a live function nor the kept ids reach, renumbers the rest and rewrites the kept ids. */
 void sci_collect(sc_context *cx, sci_id *keep, size_t n);
+const sci_memo *sci_memo_find(const sc_context *cx, uint32_t key); /* NULL: none; valid until the next one is added */
+void sci_memo_add(sc_context *cx, uint32_t key, uint32_t function, uint32_t data);
+const sci_memo *sci_memo_of_function(const sc_context *cx, const sc_function *f);
 /* Snapshot and rollback: lib/api takes a mark at entry and rolls back on failure. */
 typedef struct sci_context_mark {
-  uint32_t n_nodes, n_blobs, n_types, n_functions, next_serial;
+  uint32_t n_nodes, n_blobs, n_types, n_functions, n_memos, next_serial;
   sci_arena_mark arena;
 } sci_context_mark;
 sci_context_mark sci_context_here(const sc_context *cx);

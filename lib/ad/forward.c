@@ -1,0 +1,181 @@
+/* Owns forward accumulation: one sweep in topological order, tangents only for active nodes. */
+#include "lib/ad/ad.h"
+
+typedef sci_id forward_rule(const sci_ad *ad, sci_id node, const sci_id *tangents);
+static forward_rule *const rules[] = {
+#define SCI_XOP(name, ...) sci_forward_##name,
+#include "lib/expr/expr_ops.def"
+#undef SCI_XOP
+};
+
+void sci_mark_active(sc_context *cx, const sci_order *order, bool *active) {
+  for (uint32_t k = 0; k < order->n; k++) {
+    const sci_node *n = sci_node_at(cx, order->ids[k]);
+    const sci_id *args = sci_args(cx, n);
+    if (active[k] || !cx->types[n->type].diff) continue;
+    if (n->op < SCI_OP_COUNT && !sci_op_has_partials((sci_op)n->op)) continue;
+    for (uint32_t i = 0; i < n->n_args && !active[k]; i++) active[k] = active[sci_number(order, args[i])];
+  }
+}
+
+static sci_id forward_scalar(const sci_ad *ad, sci_id id, const sci_id *args, const sci_id *tangents) {
+  sc_context *cx = ad->cx;
+  const sci_node *n = sci_node_at(cx, id);
+  sci_op op = (sci_op)n->op;
+  if (op == SCI_OP_select) { /* one selection of two tangents, not a sum of two masked ones */
+    sci_id zero = sci_zeros_like(ad, id);
+    sci_id a = tangents[1] == SCI_NONE ? zero : tangents[1], b = tangents[2] == SCI_NONE ? zero : tangents[2];
+    return sci_make_select(cx, args[0], a, b);
+  }
+  sci_id sum = SCI_NONE;
+  for (uint32_t i = 0; i < n->n_args; i++)
+    if (tangents[i] != SCI_NONE) sum = sci_sum2(cx, sum, sci_partial(ad, op, i, args, id, tangents[i]));
+  return sum;
+}
+
+void sci_forward(const sci_ad *ad, uint32_t n_inputs, const sci_id *inputs, const sci_id *tangents, uint32_t n, const sci_id *roots,
+                 sci_id *out) {
+  sc_context *cx = ad->cx;
+  sci_arena *scratch = &cx->env.scratch;
+  sci_order order = sci_reach(cx, roots, n);
+  sci_id *tangent = SCI_ARRAY(scratch, sci_id, order.n);
+  bool *active = SCI_ZEROS(scratch, bool, order.n);
+  for (uint32_t k = 0; k < order.n; k++) tangent[k] = SCI_NONE;
+  for (uint32_t i = 0; i < n_inputs; i++) {
+    uint32_t k = sci_number(&order, inputs[i]);
+    if (k == SCI_NONE || tangents[i] == SCI_NONE) continue;
+    active[k] = true;
+    tangent[k] = tangents[i];
+  }
+  sci_mark_active(cx, &order, active);
+  SCI_VEC(sci_id) of_args = {0};
+  for (uint32_t k = 0; k < order.n; k++) {
+    sci_id id = order.ids[k];
+    const sci_node *node = sci_node_at(cx, id);
+    if (!active[k] || !node->n_args) continue;
+    const sci_id *args = sci_args(cx, node);
+    bool any = false;
+    of_args.n = 0;
+    for (uint32_t i = 0; i < node->n_args; i++) {
+      sci_vec_push(scratch, &of_args, tangent[sci_number(&order, args[i])]);
+      any |= of_args.data[i] != SCI_NONE;
+    }
+    if (!any) continue;
+    tangent[k] = node->op < SCI_OP_COUNT ? forward_scalar(ad, id, args, of_args.data) : rules[node->op - SCI_X_FIRST - 1](ad, id, of_args.data);
+  }
+  for (uint32_t i = 0; i < n; i++) out[i] = tangent[sci_number(&order, roots[i])];
+}
+
+/* ---- rules of structural operations ---- */
+
+/* Sources have no operands, so no sweep asks for their tangent. */
+sci_id sci_forward_input(const sci_ad *ad, sci_id node, const sci_id *t) {
+  (void)ad, (void)node, (void)t;
+  return SCI_NONE;
+}
+
+sci_id sci_forward_const(const sci_ad *ad, sci_id node, const sci_id *t) {
+  return sci_forward_input(ad, node, t);
+}
+
+sci_id sci_forward_stop_gradient(const sci_ad *ad, sci_id node, const sci_id *t) {
+  return sci_forward_input(ad, node, t);
+}
+
+static uint32_t seeded_mask(const sci_ad *ad, uint32_t mask) {
+  return ad->seeds ? mask << 1 : mask;
+}
+
+sci_id sci_forward_sum(const sci_ad *ad, sci_id node, const sci_id *t) {
+  return sci_make_reduce(ad->cx, SCI_X_sum, t[0], seeded_mask(ad, sci_node_at(ad->cx, node)->attr));
+}
+
+static sci_id forward_extremum(const sci_ad *ad, sci_id node, const sci_id *t, sci_xop op) {
+  sc_context *cx = ad->cx;
+  uint32_t mask = sci_node_at(cx, node)->attr;
+  sci_id shares = sci_extremum_shares(ad, op, sci_arg(cx, node, 0), node, mask);
+  return sci_make_reduce(cx, SCI_X_sum, sci_make2(cx, SCI_OP_mul, shares, t[0]), seeded_mask(ad, mask));
+}
+
+sci_id sci_forward_max(const sci_ad *ad, sci_id node, const sci_id *t) {
+  return forward_extremum(ad, node, t, SCI_X_max);
+}
+
+sci_id sci_forward_min(const sci_ad *ad, sci_id node, const sci_id *t) {
+  return forward_extremum(ad, node, t, SCI_X_min);
+}
+
+sci_id sci_forward_reshape(const sci_ad *ad, sci_id node, const sci_id *t) {
+  return sci_to_shape(ad, t[0], sci_seeded(ad, sci_shape_of(ad->cx, node)));
+}
+
+sci_id sci_forward_transpose(const sci_ad *ad, sci_id node, const sci_id *t) {
+  const sci_node *n = sci_node_at(ad->cx, node);
+  int rank = ad->cx->types[n->type].rank, first = ad->seeds != 0, axes[SC_MAX_RANK + 1] = {0};
+  uint32_t packed = n->attr;
+  for (int k = 0; k < rank; k++) axes[first + k] = (int)(packed >> 4 * k & 15) + first;
+  return sci_make_transpose(ad->cx, t[0], axes);
+}
+
+sci_id sci_forward_slice(const sci_ad *ad, sci_id node, const sci_id *t) {
+  sc_context *cx = ad->cx;
+  int rank = sci_type_of(cx, sci_arg(cx, node, 0))->rank, first = ad->seeds != 0;
+  sci_slice_axis axes[SC_MAX_RANK + 1] = {{0, ad->seeds, 1, 0}};
+  memcpy(axes + first, sci_attr(cx, node), (size_t)rank * sizeof *axes);
+  return sci_make_slice_axes(cx, t[0], axes);
+}
+
+sci_id sci_forward_broadcast(const sci_ad *ad, sci_id node, const sci_id *t) {
+  return sci_spread(ad, t[0], sci_shape_of(ad->cx, node));
+}
+
+/* Gather and scatter see the seeds as K copies of the operand behind each other. */
+sci_id sci_forward_gather(const sci_ad *ad, sci_id node, const sci_id *t) {
+  sc_context *cx = ad->cx;
+  const int32_t *table = sci_attr(cx, node);
+  sci_shape s = sci_seeded(ad, sci_shape_of(cx, node));
+  int64_t n = sci_type_of(cx, node)->size, size = sci_type_of(cx, sci_arg(cx, node, 0))->size;
+  return sci_make_gather(cx, t[0], sci_seeded_indices(ad, table, n, size), s.rank, s.dim);
+}
+
+sci_id sci_forward_scatter(const sci_ad *ad, sci_id node, const sci_id *t) {
+  sc_context *cx = ad->cx;
+  const int32_t *table = sci_attr(cx, node);
+  sci_shape s = sci_seeded(ad, sci_shape_of(cx, node));
+  int64_t n = sci_type_of(cx, sci_arg(cx, node, 0))->size, size = sci_type_of(cx, node)->size;
+  return sci_make_scatter(cx, t[0], sci_seeded_indices(ad, table, n, size), s.rank, s.dim);
+}
+
+static sci_id forward_index(const sci_ad *ad, sci_id node, const sci_id *t, sci_xop op) {
+  sc_context *cx = ad->cx;
+  const int32_t *table = sci_attr(cx, node);
+  sci_id base = sci_arg(cx, node, 0), values = sci_arg(cx, node, 1);
+  int64_t n = sci_type_of(cx, values)->size, size = sci_type_of(cx, base)->size;
+  sci_id tb = t[0] == SCI_NONE ? sci_zeros_like(ad, base) : t[0];
+  sci_id tv = t[1] == SCI_NONE ? sci_zeros_like(ad, values) : t[1];
+  return sci_make_index(cx, op, tb, tv, sci_seeded_indices(ad, table, n, size));
+}
+
+sci_id sci_forward_index_add(const sci_ad *ad, sci_id node, const sci_id *t) {
+  return forward_index(ad, node, t, SCI_X_index_add);
+}
+
+sci_id sci_forward_index_set(const sci_ad *ad, sci_id node, const sci_id *t) {
+  return forward_index(ad, node, t, SCI_X_index_set);
+}
+
+static sci_id forward_join(const sci_ad *ad, sci_id node, const sci_id *t, sci_xop op) {
+  sc_context *cx = ad->cx;
+  const sci_node *n = sci_node_at(cx, node);
+  sci_id *parts = SCI_ARRAY(&cx->env.scratch, sci_id, n->n_args);
+  for (uint32_t i = 0; i < n->n_args; i++) parts[i] = t[i] == SCI_NONE ? sci_zeros_like(ad, sci_arg(cx, node, i)) : t[i];
+  return sci_make_join(cx, op, parts, n->n_args, (int)n->attr + (ad->seeds != 0));
+}
+
+sci_id sci_forward_stack(const sci_ad *ad, sci_id node, const sci_id *t) {
+  return forward_join(ad, node, t, SCI_X_stack);
+}
+
+sci_id sci_forward_concat(const sci_ad *ad, sci_id node, const sci_id *t) {
+  return forward_join(ad, node, t, SCI_X_concat);
+}

@@ -1,0 +1,86 @@
+/* Owns the order of work of a sparse Jacobian: classify, route, assemble each kind of piece, merge. */
+#include "lib/ad/jacobian.h"
+
+bool sci_keeps(const sci_assembly *a, int32_t row, int32_t col) {
+  const sci_jacobian_request *q = a->q;
+  if (col < 0 || (q->triangle == SC_TRIANGLE_LOWER && row < col) || (q->triangle == SC_TRIANGLE_UPPER && row > col)) return false;
+  if (!q->only) return true;
+  int32_t lo = q->only->ptr[row], hi = q->only->ptr[row + 1];
+  while (lo < hi) {
+    int32_t mid = lo + (hi - lo) / 2;
+    if (q->only->col[mid] < col)
+      lo = mid + 1;
+    else
+      hi = mid;
+  }
+  return lo < q->only->ptr[row + 1] && q->only->col[lo] == col;
+}
+
+void sci_add_entry(sci_assembly *a, int32_t row, int32_t col, int32_t piece, int64_t at, double coef) {
+  sci_vec_push(&a->ad->cx->env.scratch, &a->entries, (sci_entry){row, col, piece, (int32_t)at, coef});
+}
+
+int32_t sci_add_piece(sci_assembly *a, sci_id value, int64_t period) {
+  sci_piece p = {value, sci_type_of(a->ad->cx, value)->size, period};
+  sci_vec_push(&a->ad->cx->env.scratch, &a->pieces, p);
+  return (int32_t)a->pieces.n - 1;
+}
+
+static void begin(sci_assembly *a) {
+  sc_context *cx = a->ad->cx;
+  sci_arena *scratch = &cx->env.scratch;
+  const sci_jacobian_request *q = a->q;
+  a->order = sci_reach(cx, q->roots, q->n_roots);
+  a->active = SCI_ZEROS(scratch, bool, a->order.n);
+  a->column = SCI_ZEROS(scratch, const int32_t *, a->order.n);
+  a->kind = SCI_ZEROS(scratch, uint8_t, a->order.n);
+  a->terms = SCI_ZEROS(scratch, sci_terms, a->order.n);
+  for (uint32_t i = 0; i < q->n_inputs; i++) {
+    int64_t size = sci_type_of(cx, q->inputs[i])->size;
+    uint32_t k = sci_number(&a->order, q->inputs[i]);
+    if (k != SCI_NONE) {
+      int32_t *column = SCI_ARRAY(scratch, int32_t, size);
+      for (int64_t e = 0; e < size; e++) column[e] = (int32_t)(a->n_cols + e);
+      a->column[k] = column;
+      a->active[k] = true;
+    }
+    a->n_cols = sci_add_size(&cx->env, a->n_cols, size, "Jacobian");
+  }
+  for (uint32_t i = 0; i < q->n_roots; i++) a->n_rows = sci_add_size(&cx->env, a->n_rows, sci_type_of(cx, q->roots[i])->size, "Jacobian");
+  if (a->n_cols > SC_MAX_ELEMENTS || a->n_rows > SC_MAX_ELEMENTS)
+    sci_fail(&cx->env, SC_ERR_OVERFLOW, "a Jacobian of %lld by %lld exceeds the largest size", (long long)a->n_rows, (long long)a->n_cols);
+  sci_mark_active(cx, &a->order, a->active);
+}
+
+static void seed_roots(sci_assembly *a) {
+  sc_context *cx = a->ad->cx;
+  int64_t row = 0;
+  for (uint32_t i = 0; i < a->q->n_roots; i++) {
+    uint32_t k = sci_number(&a->order, a->q->roots[i]);
+    int64_t size = sci_type_of(cx, a->q->roots[i])->size;
+    for (int64_t e = 0; a->active[k] && e < size; e++)
+      sci_vec_push(&cx->env.scratch, &a->terms[k], (sci_term){(int32_t)(row + e), (int32_t)e, 1});
+    row += size;
+  }
+}
+
+sci_sparse sci_sparse_jacobian(const sci_ad *ad, const sci_jacobian_request *q) {
+  sci_assembly a = {.ad = ad, .q = q};
+  begin(&a);
+  sci_classify(&a);
+  seed_roots(&a);
+  for (uint32_t k = a.order.n; k--;) {
+    if (!a.terms[k].n) continue;
+    if (a.kind[k] == SCI_KIND_LINEAR) sci_route(&a, k);
+    if (a.kind[k] != SCI_KIND_DIRECT) continue;
+    for (size_t t = 0; t < a.terms[k].n; t++) {
+      sci_term m = a.terms[k].data[t];
+      int32_t col = a.column[k][m.elem];
+      if (sci_keeps(&a, m.row, col)) sci_add_entry(&a, m.row, col, -1, 0, m.coef);
+    }
+  }
+  sci_assemble_cones(&a);
+  sci_assemble_maps(&a);
+  sci_assemble_opaque(&a);
+  return sci_merge_entries(&a);
+}

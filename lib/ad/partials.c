@@ -1,0 +1,147 @@
+/* Owns the partial derivatives: expands the last column of ops.def over a small vocabulary of builders. */
+#include "lib/ad/ad.h"
+
+typedef struct rule {
+  const sci_ad *ad;
+  sc_context *cx;
+  sc_dtype dtype;
+  uint32_t operand;
+} rule;
+
+static sci_id number(const rule *r, double v) {
+  return sci_make_double(r->cx, r->dtype, v);
+}
+
+static sci_id make1(const rule *r, sci_op op, sci_id a) {
+  return sci_make1(r->cx, op, a);
+}
+
+static sci_id make2(const rule *r, sci_op op, sci_id a, sci_id b) {
+  return sci_make2(r->cx, op, a, b);
+}
+
+static sci_id select_zero(const rule *r, sci_id cond, sci_id otherwise) {
+  return sci_make_select(r->cx, cond, number(r, 0), otherwise);
+}
+
+/* y x^(y-1), which is 0 for y = 0 also where x^(y-1) is infinite. */
+static sci_id pow_base(const rule *r, sci_id s, sci_id x, sci_id y) {
+  sci_id power = make2(r, SCI_OP_pow, x, make2(r, SCI_OP_sub, y, number(r, 1)));
+  sci_id slope = select_zero(r, make2(r, SCI_OP_eq, y, number(r, 0)), make2(r, SCI_OP_mul, y, power));
+  return make2(r, SCI_OP_mul, s, slope);
+}
+
+/* x^y log x, whose limit at a zero base with a positive exponent is 0. */
+static sci_id pow_exponent(const rule *r, sci_id s, sci_id x, sci_id y, sci_id f) {
+  sci_id zero = number(r, 0);
+  sci_id limit = make2(r, SCI_OP_and, make2(r, SCI_OP_eq, x, zero), make2(r, SCI_OP_lt, zero, y));
+  return make2(r, SCI_OP_mul, s, select_zero(r, limit, make2(r, SCI_OP_mul, f, make1(r, SCI_OP_log, x))));
+}
+
+/* x / hypot(x, y), 0 at the origin. */
+static sci_id hypot_part(const rule *r, sci_id s, sci_id x, sci_id f) {
+  return make2(r, SCI_OP_mul, s, select_zero(r, make2(r, SCI_OP_eq, f, number(r, 0)), make2(r, SCI_OP_div, x, f)));
+}
+
+/* d atan2(y, x) = (x dy - y dx) / (x^2 + y^2), 0 at the origin; hypot keeps the square from overflowing or vanishing. */
+static sci_id atan2_part(const rule *r, sci_id s, sci_id y, sci_id x, sci_id other) {
+  sci_id h = make2(r, SCI_OP_hypot, x, y);
+  sci_id slope = make2(r, SCI_OP_div, make2(r, SCI_OP_div, other, h), h);
+  return make2(r, SCI_OP_mul, s, select_zero(r, make2(r, SCI_OP_eq, h, number(r, 0)), slope));
+}
+
+static void refuse_nonsmooth(const rule *r, const char *op) {
+  if (r->ad->nonsmooth == SC_NONSMOOTH_ERROR)
+    sci_fail(&r->cx->env, SC_ERR_ARGUMENT, "%s is not differentiable where its operands tie, and nonsmooth derivatives are refused", op);
+}
+
+/* The operand x wins strictly: all of it; a tie: half, or all for the first operand. */
+static sci_id minmax_part(const rule *r, sci_id s, sci_id x, sci_id y, bool less) {
+  refuse_nonsmooth(r, less ? "minimum" : "maximum");
+  bool first = r->ad->nonsmooth == SC_NONSMOOTH_FIRST;
+  sci_id zero = number(r, 0), tie = make2(r, SCI_OP_eq, x, y);
+  sci_id wins = less ? make2(r, SCI_OP_lt, x, y) : make2(r, SCI_OP_lt, y, x);
+  sci_id at_tie = !first ? make2(r, SCI_OP_mul, s, number(r, 0.5)) : r->operand == 0 ? s : zero;
+  return sci_make_select(r->cx, wins, s, sci_make_select(r->cx, tie, at_tie, zero));
+}
+
+#define neg(a) make1(r, SCI_OP_neg, a)
+#define sin(a) make1(r, SCI_OP_sin, a)
+#define cos(a) make1(r, SCI_OP_cos, a)
+#define sinh(a) make1(r, SCI_OP_sinh, a)
+#define cosh(a) make1(r, SCI_OP_cosh, a)
+#define exp(a) make1(r, SCI_OP_exp, a)
+#define sqrt(a) make1(r, SCI_OP_sqrt, a)
+#define sign(a) make1(r, SCI_OP_sign, a)
+#define trunc(a) make1(r, SCI_OP_trunc, a)
+#define add(a, b) make2(r, SCI_OP_add, a, b)
+#define sub(a, b) make2(r, SCI_OP_sub, a, b)
+#define mul(a, b) make2(r, SCI_OP_mul, a, b)
+#define div(a, b) make2(r, SCI_OP_div, a, b)
+#define hypot(a, b) make2(r, SCI_OP_hypot, a, b)
+#define copysign(a, b) make2(r, SCI_OP_copysign, a, b)
+#define number(v) number(r, v)
+#define one number(1)
+#define zero SCI_NONE
+#define pow_base(s, x, y, f) pow_base(r, s, x, y)
+#define pow_exponent(s, x, y, f) pow_exponent(r, s, x, y, f)
+#define hypot_part(s, x, f) hypot_part(r, s, x, f)
+#define atan2_y(s, y, x) atan2_part(r, s, y, x, x)
+#define atan2_x(s, y, x) neg(atan2_part(r, s, y, x, y))
+#define minmax_part(s, x, y, order) minmax_part(r, s, x, y, order)
+#define lt true
+#define gt false
+#define X args[0]
+#define Y args[1]
+#define F result
+#define S seed
+
+#define NOD return SCI_NONE
+#define D1(p) return p
+#define D2(p, q) return r->operand == 0 ? (p) : (q)
+#define SCI_OP(name, arity, sig, traits, nan, fold, c, llvm, glibc, sleef, partials)                                   \
+  case SCI_OP_##name: partials;
+
+static sci_id expand(const rule *r, sci_op op, const sci_id *args, sci_id result, sci_id seed) {
+  switch (op) {
+#include "lib/ops/ops.def"
+  }
+  return SCI_NONE;
+}
+#undef SCI_OP
+#undef one
+#undef zero
+#undef lt
+
+sci_id sci_partial(const sci_ad *ad, sci_op op, uint32_t i, const sci_id *args, sci_id result, sci_id seed) {
+  sc_context *cx = ad->cx;
+  rule r = {.ad = ad, .cx = cx, .dtype = (sc_dtype)sci_type_of(cx, result)->dtype, .operand = i};
+  if (op == SCI_OP_select) {
+    if (i == 0) return SCI_NONE;
+    sci_id none = sci_make_double(cx, r.dtype, 0);
+    return i == 1 ? sci_make_select(cx, args[0], seed, none) : sci_make_select(cx, args[0], none, seed);
+  }
+  if (op == SCI_OP_cast) return sci_make_cast(cx, seed, r.dtype);
+  if (op == SCI_OP_abs) refuse_nonsmooth(&r, "abs");
+  return expand(&r, op, args, result, seed);
+}
+
+/* Integers of a select's condition aside, what the last column has to say. */
+bool sci_op_has_partials(sci_op op) {
+  return sci_ops[op].traits & (SCI_SMOOTH | SCI_PIECE);
+}
+
+sci_id sci_extremum_shares(const sci_ad *ad, sci_xop op, sci_id arg, sci_id result, uint32_t mask) {
+  sc_context *cx = ad->cx;
+  sc_dtype dtype = (sc_dtype)sci_type_of(cx, arg)->dtype;
+  rule r = {.ad = ad, .cx = cx, .dtype = dtype};
+  refuse_nonsmooth(&r, op == SCI_X_max ? "max" : "min");
+  sci_shape full = sci_shape_of(cx, arg), kept = full;
+  for (int k = 0; k < full.rank; k++)
+    if (mask >> k & 1) kept.dim[k] = 1;
+  sci_id peak = sci_make_broadcast(cx, sci_make_reshape(cx, result, kept.rank, kept.dim), full.rank, full.dim);
+  sci_id ties = sci_make_cast(cx, sci_make2(cx, SCI_OP_eq, arg, peak), dtype);
+  sci_id count = sci_make_reduce(cx, SCI_X_sum, ties, mask);
+  count = sci_make_reshape(cx, count, kept.rank, kept.dim);
+  return sci_make2(cx, SCI_OP_div, ties, count);
+}

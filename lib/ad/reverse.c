@@ -1,0 +1,274 @@
+/* Owns reverse accumulation: one sweep against topological order, adjoints only for active operands.
+ *
+ * The adjoint of a node is a sum of contributions. Two kinds are kept apart until the sweep reaches the node:
+ * - Masked contributions. A select hands its adjoint to a branch together with its condition instead of multiplying it with 0: partials of
+ *   elementwise operations are applied to the unmasked value and the mask is applied last, so that an infinite partial in
+ *   the branch not taken never meets a zero seed.
+ * - Indexed contributions (of slices and gathers). All of one node are joined into one scatter, or into one
+ *   concatenation when together they cover the node exactly once. */
+#include "lib/ad/jacobian.h"
+
+#include <stdlib.h>
+
+typedef struct sci_contribution {
+  struct sci_contribution *next;
+  sci_id value;
+  sci_id mask; /* SCI_NONE, or a bool of the operand's shape */
+  const int32_t *indices; /* NULL: the whole operand; else value is (K, n) */
+  int64_t n;
+} sci_contribution;
+
+typedef void reverse_rule(sci_sweep *sweep, sci_id node, sci_id adjoint);
+static reverse_rule *const rules[] = {
+#define SCI_XOP(name, ...) sci_reverse_##name,
+#include "lib/expr/expr_ops.def"
+#undef SCI_XOP
+};
+
+bool sci_wants(const sci_sweep *sweep, sci_id operand) {
+  return sweep->active[sci_number(&sweep->order, operand)];
+}
+
+static void contribute(sci_sweep *sweep, sci_id operand, sci_contribution c) {
+  sci_contribution **list = &sweep->parts[sci_number(&sweep->order, operand)];
+  sci_contribution *entry = SCI_NEW(&sweep->ad->cx->env.scratch, sci_contribution);
+  *entry = c;
+  entry->next = *list;
+  *list = entry;
+}
+
+void sci_contribute(sci_sweep *sweep, sci_id operand, sci_id value) {
+  if (value != SCI_NONE) contribute(sweep, operand, (sci_contribution){.value = value, .mask = SCI_NONE});
+}
+
+void sci_contribute_at(sci_sweep *sweep, sci_id operand, sci_id value, const int32_t *indices, int64_t n) {
+  contribute(sweep, operand, (sci_contribution){.value = value, .mask = SCI_NONE, .indices = indices, .n = n});
+}
+
+/* ---- joining contributions ---- */
+
+static sci_id masked(const sci_ad *ad, sci_id value, sci_id mask) {
+  if (mask == SCI_NONE) return value;
+  sci_id zero = sci_make_double(ad->cx, (sc_dtype)sci_type_of(ad->cx, value)->dtype, 0);
+  return sci_make_select(ad->cx, mask, value, zero);
+}
+
+/* Indexed contributions in the order of their first elements, so that the slices of one value join in its order. */
+typedef struct indexed {
+  const sci_contribution *part;
+  uint32_t sequence, group;
+} indexed;
+
+static int by_first(const void *a, const void *b) {
+  const indexed *x = a, *y = b;
+  if (x->group != y->group) return x->group < y->group ? -1 : 1;
+  int32_t i = x->part->n ? x->part->indices[0] : -1, j = y->part->n ? y->part->indices[0] : -1;
+  if (i != j) return i < j ? -1 : 1;
+  return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
+}
+
+/* Parts of one group touch disjoint elements, so that each group is one scatter whose iterations are independent: a part goes
+ * one group past the latest one that has touched any of its elements. */
+static void assign_groups(sci_arena *scratch, indexed *parts, uint32_t n, int64_t size) {
+  uint32_t *touched = SCI_ZEROS(scratch, uint32_t, size);
+  for (uint32_t i = 0; i < n; i++) {
+    const sci_contribution *c = parts[i].part;
+    uint32_t group = 0;
+    for (int64_t j = 0; j < c->n; j++)
+      if (touched[c->indices[j]] > group) group = touched[c->indices[j]];
+    for (int64_t j = 0; j < c->n; j++) touched[c->indices[j]] = group + 1;
+    parts[i].group = group;
+  }
+}
+
+/* Adds the parts of one group to `base` (SCI_NONE: zero). */
+static sci_id add_group(const sci_ad *ad, sci_id operand, sci_id base, const indexed *parts, uint32_t n) {
+  sc_context *cx = ad->cx;
+  sci_arena *scratch = &cx->env.scratch;
+  int64_t total = 0, at = 0, size = sci_type_of(cx, operand)->size, seeds = ad->seeds ? ad->seeds : 1;
+  for (uint32_t i = 0; i < n; i++) total += parts[i].part->n;
+  int32_t *indices = SCI_ARRAY(scratch, int32_t, total);
+  sci_id *values = SCI_ARRAY(scratch, sci_id, n);
+  for (uint32_t i = 0; i < n; i++) {
+    const sci_contribution *c = parts[i].part;
+    values[i] = sci_make_reshape(cx, c->value, 2, (int64_t[]){seeds, c->n});
+    memcpy(indices + at, c->indices, (size_t)c->n * sizeof *indices);
+    at += c->n;
+  }
+  sci_id joined = n == 1 ? values[0] : sci_make_join(cx, SCI_X_concat, values, n, 1);
+  bool covers = total == size;
+  for (int64_t i = 0; i < total && covers; i++) covers = indices[i] == i;
+  sci_shape whole = sci_seeded(ad, sci_shape_of(cx, operand));
+  if (covers) return sci_sum2(cx, base, sci_to_shape(ad, joined, whole));
+  int32_t *table = sci_seeded_indices(ad, indices, total, size);
+  return base == SCI_NONE ? sci_make_scatter(cx, joined, table, whole.rank, whole.dim) : sci_make_index(cx, SCI_X_index_add, base, joined, table);
+}
+
+static sci_id add_indexed(const sci_ad *ad, sci_id operand, sci_id base, const sci_contribution *list) {
+  sci_arena *scratch = &ad->cx->env.scratch;
+  SCI_VEC(indexed) parts = {0};
+  for (const sci_contribution *c = list; c; c = c->next)
+    if (c->indices) sci_vec_push(scratch, &parts, (indexed){c, (uint32_t)parts.n, 0});
+  if (!parts.n) return base;
+  assign_groups(scratch, parts.data, (uint32_t)parts.n, sci_type_of(ad->cx, operand)->size);
+  qsort(parts.data, parts.n, sizeof *parts.data, by_first);
+  for (size_t i = 0, first = 0; i < parts.n; i++) {
+    if (i + 1 < parts.n && parts.data[i + 1].group == parts.data[first].group) continue;
+    base = add_group(ad, operand, base, parts.data + first, (uint32_t)(i + 1 - first));
+    first = i + 1;
+  }
+  return base;
+}
+
+/* The adjoint as (value, mask): it is `value` where the mask holds and 0 elsewhere. */
+static sci_contribution join(const sci_ad *ad, sci_id operand, const sci_contribution *list) {
+  sc_context *cx = ad->cx;
+  sci_contribution sum = {.value = SCI_NONE, .mask = SCI_NONE};
+  bool first = true;
+  for (const sci_contribution *c = list; c; c = c->next) {
+    if (c->indices) continue;
+    if (first || c->mask == sum.mask) {
+      sum.value = sci_sum2(cx, sum.value, c->value);
+      sum.mask = c->mask;
+    } else {
+      sum.value = sci_sum2(cx, masked(ad, sum.value, sum.mask), masked(ad, c->value, c->mask));
+      bool both = sum.mask != SCI_NONE && c->mask != SCI_NONE;
+      sum.mask = both ? sci_make2(cx, SCI_OP_or, sum.mask, c->mask) : SCI_NONE;
+    }
+    first = false;
+  }
+  bool any_indexed = false;
+  for (const sci_contribution *c = list; c; c = c->next) any_indexed |= c->indices != NULL;
+  if (!any_indexed) return sum;
+  sci_id base = first ? SCI_NONE : masked(ad, sum.value, sum.mask);
+  return (sci_contribution){.value = add_indexed(ad, operand, base, list), .mask = SCI_NONE};
+}
+
+/* ---- the sweep ---- */
+
+static void reverse_scalar(sci_sweep *sweep, sci_id id, sci_contribution adjoint) {
+  const sci_ad *ad = sweep->ad;
+  sc_context *cx = ad->cx;
+  const sci_node *n = sci_node_at(cx, id);
+  const sci_id *args = sci_args(cx, n);
+  sci_op op = (sci_op)n->op;
+  for (uint32_t i = 0; i < n->n_args; i++) {
+    if (!sci_wants(sweep, args[i])) continue;
+    sci_contribution c = adjoint;
+    if (op == SCI_OP_select) {
+      sci_id taken = i == 1 ? args[0] : sci_make1(cx, SCI_OP_not, args[0]);
+      c.mask = c.mask == SCI_NONE ? taken : sci_make2(cx, SCI_OP_and, c.mask, taken);
+    } else {
+      c.value = sci_partial(ad, op, i, args, id, adjoint.value);
+    }
+    if (c.value != SCI_NONE) contribute(sweep, args[i], c);
+  }
+}
+
+/* The lowest-numbered sibling stands for all calls (maps) of one callee on the same operands, and is reached last. */
+typedef struct sibling {
+  sci_id key; /* the call's node with output 0 */
+  uint32_t number;
+} sibling;
+
+static int by_key(const void *a, const void *b) {
+  const sibling *x = a, *y = b;
+  if (x->key != y->key) return x->key < y->key ? -1 : 1;
+  return x->number < y->number ? -1 : x->number > y->number;
+}
+
+sci_id sci_sibling_key(sc_context *cx, sci_id id) {
+  const sci_node *n = sci_node_at(cx, id);
+  const sci_call_attr *attr = sci_attr(cx, id);
+  if (!attr->output) return id;
+  size_t size = sci_attr_size(cx, id);
+  sci_call_attr *zero = sci_alloc(&cx->env.scratch, size);
+  memcpy(zero, attr, size);
+  zero->output = 0;
+  /* Only an identity: the type need not be output 0's. */
+  return sci_intern_node(cx, n->op, (sc_hint)n->hint, n->type, sci_intern_blob(cx, zero, size), n->n_args, sci_args(cx, n));
+}
+
+/* The sibling calls of the sweep: leader[k] is the number of node k's lowest sibling (SCI_NONE: no active call), next[k] the
+ * sibling after k. */
+typedef struct siblings {
+  uint32_t *leader, *next;
+} siblings;
+
+static siblings find_siblings(sc_context *cx, const sci_order *order, const bool *active) {
+  sci_arena *scratch = &cx->env.scratch;
+  SCI_VEC(sibling) calls = {0};
+  siblings s = {SCI_ARRAY(scratch, uint32_t, order->n), SCI_ARRAY(scratch, uint32_t, order->n)};
+  for (uint32_t k = 0; k < order->n; k++) {
+    s.leader[k] = s.next[k] = SCI_NONE;
+    unsigned op = sci_node_at(cx, order->ids[k])->op;
+    if (active[k] && (op == SCI_X_call || op == SCI_X_vmap)) sci_vec_push(scratch, &calls, (sibling){sci_sibling_key(cx, order->ids[k]), k});
+  }
+  if (calls.n) qsort(calls.data, calls.n, sizeof *calls.data, by_key);
+  for (size_t i = 0, first = 0; i < calls.n; i++) {
+    if (calls.data[i].key != calls.data[first].key)
+      first = i;
+    else if (i > first)
+      s.next[calls.data[i - 1].number] = calls.data[i].number;
+    s.leader[calls.data[i].number] = calls.data[first].number;
+  }
+  return s;
+}
+
+static void reverse_call(sci_sweep *sweep, const siblings *s, uint32_t k, const sci_id *adjoints) {
+  sc_context *cx = sweep->ad->cx;
+  if (s->leader[k] != k) return; /* adjoints[k] waits for the leader */
+  const sci_call_attr *attr = sci_attr(cx, sweep->order.ids[k]);
+  uint32_t n = cx->functions[attr->callee]->n_out;
+  sci_id *by_output = SCI_ARRAY(&cx->env.scratch, sci_id, n);
+  bool any = false;
+  for (uint32_t i = 0; i < n; i++) by_output[i] = SCI_NONE;
+  for (uint32_t j = k; j != SCI_NONE; j = s->next[j]) {
+    if (adjoints[j] == SCI_NONE) continue;
+    by_output[((const sci_call_attr *)sci_attr(cx, sweep->order.ids[j]))->output] = adjoints[j];
+    any = true;
+  }
+  if (any) sci_reverse_siblings(sweep, sweep->order.ids[k], by_output);
+}
+
+void sci_reverse(const sci_ad *ad, uint32_t n_roots, const sci_id *roots, const sci_id *seeds, uint32_t n, const sci_id *inputs, sci_id *out) {
+  sc_context *cx = ad->cx;
+  sci_arena *scratch = &cx->env.scratch;
+  sci_sweep sweep = {.ad = ad, .order = sci_reach(cx, roots, n_roots)};
+  bool *active = SCI_ZEROS(scratch, bool, sweep.order.n);
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t k = sci_number(&sweep.order, inputs[i]);
+    if (k != SCI_NONE) active[k] = true;
+  }
+  sci_mark_active(cx, &sweep.order, active);
+  sweep.active = active;
+  sweep.parts = SCI_ZEROS(scratch, sci_contribution *, sweep.order.n);
+  sci_id *adjoints = SCI_ARRAY(scratch, sci_id, sweep.order.n);
+  for (uint32_t k = 0; k < sweep.order.n; k++) adjoints[k] = SCI_NONE;
+  for (uint32_t i = 0; i < n_roots; i++)
+    if (seeds[i] != SCI_NONE && sci_wants(&sweep, roots[i])) sci_contribute(&sweep, roots[i], seeds[i]);
+  siblings calls = find_siblings(cx, &sweep.order, active);
+  for (uint32_t k = sweep.order.n; k--;) {
+    sci_id id = sweep.order.ids[k];
+    unsigned op = sci_node_at(cx, id)->op;
+    if (!active[k]) continue;
+    bool call = calls.leader[k] != SCI_NONE;
+    if (!sweep.parts[k] && !call) continue;
+    if (sweep.parts[k]) {
+      sci_contribution adjoint = join(ad, id, sweep.parts[k]);
+      if (op < SCI_OP_COUNT) {
+        reverse_scalar(&sweep, id, adjoint);
+        continue;
+      }
+      adjoints[k] = masked(ad, adjoint.value, adjoint.mask);
+    }
+    if (call)
+      reverse_call(&sweep, &calls, k, adjoints);
+    else
+      rules[op - SCI_X_FIRST - 1](&sweep, id, adjoints[k]);
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t k = sci_number(&sweep.order, inputs[i]);
+    out[i] = k == SCI_NONE ? SCI_NONE : adjoints[k];
+  }
+}

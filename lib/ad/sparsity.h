@@ -1,0 +1,35 @@
+/* Structural dependence of graph values on inputs: which elements can depend on which, values aside.
+ *
+ * Exact through indexing, assembly, reductions, products, elementwise operations, calls and maps; memory grows with the nonzeros.
+ * Patterns are compressed by rows: row r depends on the columns col[ptr[r]] .. col[ptr[r + 1] - 1], increasing. */
+#ifndef SCI_AD_SPARSITY_H
+#define SCI_AD_SPARSITY_H
+
+#include "lib/ad/ad.h"
+
+typedef struct sci_rows {
+  int64_t n;          /* rows: elements of the value, row-major */
+  const int32_t *ptr; /* n + 1 */
+  const int32_t *col;
+} sci_rows;
+
+typedef struct sci_dependence {
+  sci_order order;
+  const sci_rows **rows; /* per number; NULL: depends on nothing */
+} sci_dependence;
+
+/* The columns are the elements of `inputs`, one input after the other. `blocked` (by node id, ascending, n_blocked of them) are taken as
+ * constants. In the scratch arena. */
+sci_dependence sci_dependence_of(sc_context *cx, uint32_t n_roots, const sci_id *roots, uint32_t n_inputs, const sci_id *inputs,
+                                 uint32_t n_blocked, const sci_id *blocked);
+const sci_rows *sci_dependence_rows(const sci_dependence *d, sci_id id); /* NULL: depends on nothing */
+/* The rows of several values behind each other; NULL entries are `sizes[i]` empty rows. */
+const sci_rows *sci_rows_join(sc_context *cx, uint32_t n, const sci_rows *const *parts, const int64_t *sizes);
+const sci_rows *sci_rows_transpose(sc_context *cx, const sci_rows *a, int64_t n_cols);
+int64_t sci_rows_nnz(const sci_rows *a);
+
+/* For operations that only move elements (reshape, transpose, slice, broadcast, gather): the operand's element behind each
+ * element of the result. NULL for other operations. In the scratch arena. */
+const int32_t *sci_element_map(sc_context *cx, sci_id node);
+
+#endif

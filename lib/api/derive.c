@@ -1,0 +1,3 @@
+/* Owns the public derivative requests (scaly/derive.h). */
+#include "lib/api/api.h"
+#include "lib/ad/derive.h"
