@@ -67,12 +67,6 @@ SC_API sc_function *sc_gradient(sc_function *f, const char *of, const char *wrt,
 SC_API sc_function *sc_jacobian(sc_function *f, const char *of, const char *wrt, const sc_options *options);
 SC_API sc_function *sc_hessian(sc_function *f, const char *of, const char *wrt, const sc_options *options);
 
-/* A copy of f whose derivatives come from the given functions. jvp: f's inputs, then one tangent per float input; outputs one tangent per
- * output. vjp: f's inputs, then one adjoint per output; outputs one adjoint per float input. Either may be NULL: that mode is then
- * refused. Patterns are those of the given functions' graphs: an output depends on an input as its tangent depends on the
- * input's tangent. */
-SC_API sc_function *sc_custom_derivative(sc_function *f, sc_function *jvp, sc_function *vjp);
-
 SC_END_DECLS
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "scaly/base.h"
 #include "scaly/context.h"
+#include "scaly/derive.h"
 #include "scaly/expr.h"
 #include "scaly/function.h"
 #include "scaly/kernel.h"

@@ -17,7 +17,7 @@ bool sci_keeps(const sci_assembly *a, int32_t row, int32_t col) {
 }
 
 void sci_add_entry(sci_assembly *a, int32_t row, int32_t col, int32_t piece, int64_t at, double coef) {
-  sci_vec_push(&a->ad->cx->env.scratch, &a->entries, (sci_entry){row, col, piece, (int32_t)at, coef});
+  sci_vec_push(&a->ad->cx->env.scratch, &a->entries, (sci_nonzero){row, col, piece, (int32_t)at, coef});
 }
 
 int32_t sci_add_piece(sci_assembly *a, sci_id value, int64_t period) {

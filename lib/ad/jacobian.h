@@ -42,10 +42,10 @@ typedef struct sci_term {
 typedef SCI_VEC(sci_term) sci_terms;
 
 /* coefficient * element `at` of piece `piece` is part of (row, col); piece -1: the coefficient itself. */
-typedef struct sci_entry {
+typedef struct sci_nonzero {
   int32_t row, col, piece, at;
   double coef;
-} sci_entry;
+} sci_nonzero;
 
 /* Values that entries refer to. `period` > 0: a map's, `period` values per iteration. */
 typedef struct sci_piece {
@@ -62,7 +62,7 @@ typedef struct sci_assembly {
   uint8_t *kind;          /* sci_node_kind */
   sci_terms *terms;       /* per number */
   int64_t n_rows, n_cols;
-  SCI_VEC(sci_entry) entries;
+  SCI_VEC(sci_nonzero) entries;
   SCI_VEC(sci_piece) pieces;
 } sci_assembly;
 

@@ -32,7 +32,7 @@ static int32_t *place_entries(sci_assembly *a, sci_sparse *out) {
   for (int64_t i = 0; i < n; i++) ptr[(a->q->by_columns ? a->entries.data[i].col : a->entries.data[i].row) + 1]++;
   for (int64_t m = 0; m < n_major; m++) ptr[m + 1] += ptr[m];
   for (int64_t i = 0; i < n; i++) {
-    const sci_entry *e = &a->entries.data[i];
+    const sci_nonzero *e = &a->entries.data[i];
     int32_t major = a->q->by_columns ? e->col : e->row, minor = a->q->by_columns ? e->row : e->col;
     keys[ptr[major]++] = (sort_key){major, minor, (int32_t)i};
   }
@@ -54,7 +54,7 @@ static int32_t *place_entries(sci_assembly *a, sci_sparse *out) {
 /* ---- constants ---- */
 
 /* Entries without a piece, or of constant pieces, are summed here. */
-static bool constant_value(const sci_assembly *a, const sci_entry *e, double *v) {
+static bool constant_value(const sci_assembly *a, const sci_nonzero *e, double *v) {
   sc_context *cx = a->ad->cx;
   if (e->piece < 0) {
     *v = e->coef;
@@ -215,7 +215,7 @@ sci_sparse sci_merge_entries(sci_assembly *a) {
   bool *touched = SCI_ZEROS(scratch, bool, out.nnz);
   placed_list list = {0};
   for (size_t i = 0; i < a->entries.n; i++) {
-    const sci_entry *e = &a->entries.data[i];
+    const sci_nonzero *e = &a->entries.data[i];
     double v;
     if (constant_value(a, e, &v))
       constant[place[i]] += v, touched[place[i]] = true;
