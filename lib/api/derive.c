@@ -3,7 +3,7 @@
 #include "lib/api/enter.h"
 
 sc_status sc_request_parse(sc_context *cx, const char *text, sc_request *out) {
-  sci_entry e;
+  sci_call_frame e;
   if (!cx || !text || !out) return SC_ERR_ARGUMENT;
   if (!SCI_ENTER(cx, &e)) return SC_ERR_PARSE;
   *out = sci_request_parse(cx, text);
@@ -12,7 +12,7 @@ sc_status sc_request_parse(sc_context *cx, const char *text, sc_request *out) {
 }
 
 sc_function *sc_function_derive(sc_function *f, const char *name, const sc_request *requests, size_t n, const sc_options *options) {
-  sci_entry e;
+  sci_call_frame e;
   if (!f || !SCI_ENTER(f->cx, &e)) return NULL;
   sc_function *g = sci_derive(f->cx, f, name, requests, n, options);
   sci_return(f->cx, &e);
