@@ -2,7 +2,7 @@
 # run.sh BUILD SOURCE CC SANITIZE HAVE_LLVM
 set -euo pipefail
 build=$1 source=$2 cc=$3 sanitize=$4 have_llvm=$5
-work=$build/tests/install/work prefix=$build/tests/install/work/prefix
+work=$build/tests/install/scratch prefix=$build/tests/install/scratch/prefix
 rm -rf "$work"
 mkdir -p "$work"
 cmake --install "$build" --prefix "$prefix" >"$work/install.log"
