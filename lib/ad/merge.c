@@ -23,7 +23,21 @@ static int by_place(const void *a, const void *b) {
   return x->entry < y->entry ? -1 : x->entry > y->entry;
 }
 
-/* Bucketed by row (column), then sorted within: rows are short. */
+/* Rows are short, and mostly in order already. */
+static void sort_keys(sort_key *keys, int64_t n) {
+  if (n > 32) {
+    qsort(keys, (size_t)n, sizeof *keys, by_place);
+    return;
+  }
+  for (int64_t i = 1; i < n; i++) {
+    sort_key moving = keys[i];
+    int64_t k = i;
+    for (; k > 0 && by_place(&keys[k - 1], &moving) > 0; k--) keys[k] = keys[k - 1];
+    keys[k] = moving;
+  }
+}
+
+/* Bucketed by row (column), then sorted within. */
 static int32_t *place_entries(sci_assembly *a, sci_sparse *out) {
   sci_arena *scratch = &a->ad->cx->env.scratch;
   int64_t n = (int64_t)a->entries.n, n_major = a->q->by_columns ? a->n_cols : a->n_rows;
@@ -37,7 +51,7 @@ static int32_t *place_entries(sci_assembly *a, sci_sparse *out) {
     keys[ptr[major]++] = (sort_key){major, minor, (int32_t)i};
   }
   for (int64_t m = 0, lo = 0; m < n_major; lo = ptr[m++])
-    if (ptr[m] - lo > 1) qsort(keys + lo, (size_t)(ptr[m] - lo), sizeof *keys, by_place);
+    sort_keys(keys + lo, ptr[m] - lo);
   int32_t *row = SCI_ARRAY(scratch, int32_t, n), *col = SCI_ARRAY(scratch, int32_t, n);
   int64_t nnz = 0;
   for (int64_t i = 0; i < n; i++) {
@@ -147,11 +161,15 @@ static sci_id join_pieces(sci_assembly *a, placed_list *list) {
   return parts.n == 1 ? parts.data[0] : sci_make_join(cx, SCI_X_concat, parts.data, (uint32_t)parts.n, 0);
 }
 
-static int by_first_place(const void *a, const void *b) {
-  const placed *x = a, *y = b;
-  if (x->place != y->place) return x->place < y->place ? -1 : 1;
-  if (x->piece != y->piece) return x->piece < y->piece ? -1 : 1;
-  return x->at < y->at ? -1 : x->at > y->at;
+/* Stable, by counting: places are dense. */
+static void sort_by_place(sci_assembly *a, placed_list *list, int64_t nnz) {
+  sci_arena *scratch = &a->ad->cx->env.scratch;
+  int32_t *at = SCI_ZEROS(scratch, int32_t, nnz + 1);
+  placed *sorted = SCI_ARRAY(scratch, placed, list->n);
+  for (size_t i = 0; i < list->n; i++) at[list->data[i].place + 1]++;
+  for (int64_t k = 0; k < nnz; k++) at[k + 1] += at[k];
+  for (size_t i = 0; i < list->n; i++) sorted[at[list->data[i].place]++] = list->data[i];
+  list->data = sorted;
 }
 
 /* Element list->at of `joined` times the coefficient, one per entry. */
@@ -185,7 +203,7 @@ static sci_id combine(sci_assembly *a, sc_dtype dtype, int64_t nnz, const double
   for (int64_t k = 0; k < nnz; k++) sci_scalar_store(dtype, data, (size_t)k, sci_scalar_number(dtype, constant[k]));
   sci_id base = sci_make_const(cx, dtype, 1, &nnz, data);
   if (!list->n) return base;
-  qsort(list->data, list->n, sizeof *list->data, by_first_place);
+  sort_by_place(a, list, nnz);
   sci_id joined = join_pieces(a, list);
   placed_list set = {0}, added = {0};
   int64_t last = -1;
