@@ -354,9 +354,3 @@ uint32_t sci_parse_functions(sc_context *cx, sci_source source, sc_function ***o
   sci_parser_end(&e->p);
   return n;
 }
-
-bool sci_text_is_program(const char *text, size_t size) {
-  sci_lexer x = {NULL, text, text + size};
-  sci_skip_blank(&x);
-  return x.end - x.at >= 5 && !memcmp(x.at, "prog.", 5);
-}

@@ -27,7 +27,5 @@ typedef struct sci_source {
 uint32_t sci_parse_functions(sc_context *cx, sci_source source, sc_function ***out);
 /* A verified program, deferred for cleanup as sci_program_create has it. */
 sci_program *sci_parse_program(sc_context *cx, sci_source source);
-/* Whether the first word of a text belongs to the program dialect. */
-bool sci_text_is_program(const char *text, size_t size);
 
 #endif
