@@ -18,9 +18,9 @@ char *sc_print_function(const sc_function *f) {
   sci_call_frame e;
   if (!SCI_ENTER(cx, &e)) return NULL;
   sci_text text;
-  sci_text_init(&text, &cx->env.scratch);
+  sci_text_init_out(&text, &cx->env);
   sci_print_function(&text, cx, f);
-  char *out = sci_text_dup(&cx->env, &text);
+  char *out = sci_text_take(&text);
   sci_return(cx, &e);
   return out;
 }
@@ -30,9 +30,9 @@ char *sc_expr_attributes(sc_expr a) {
   sci_call_frame e;
   if (!SCI_ENTER(a.cx, &e)) return NULL;
   sci_text text;
-  sci_text_init(&text, &a.cx->env.scratch);
+  sci_text_init_out(&text, &a.cx->env);
   sci_print_attributes(&text, a.cx, sci_handle(a.cx, a));
-  char *out = sci_text_dup(&a.cx->env, &text);
+  char *out = sci_text_take(&text);
   sci_return(a.cx, &e);
   return out;
 }
@@ -43,9 +43,9 @@ char *sc_print_program(const sc_program *p) {
   sci_frame fr;
   if (!SCI_TRY(env, &fr)) return NULL;
   sci_text text;
-  sci_text_init(&text, &env->scratch);
+  sci_text_init_out(&text, env);
   sci_print_program(&text, p);
-  char *out = sci_text_dup(env, &text);
+  char *out = sci_text_take(&text);
   sci_leave(env, &fr);
   return out;
 }

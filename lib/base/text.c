@@ -9,27 +9,53 @@ void sci_text_init(sci_text *t, sci_arena *arena) {
   *t = (sci_text){.arena = arena};
 }
 
-static void reserve(sci_text *t, size_t more) {
+typedef struct handed_out {
+  size_t size; /* of everything */
+  max_align_t data[];
+} handed_out;
+
+static handed_out *header_of(char *p) {
+  return p ? (handed_out *)(void *)(p - offsetof(handed_out, data)) : NULL;
+}
+
+static void free_out(void *what) {
+  sci_text *t = what;
+  sci_bytes_free(t->out, t->data);
+}
+
+void sci_text_init_out(sci_text *t, sci_env *env) {
+  *t = (sci_text){.out = env};
+  sci_defer(env, free_out, t);
+}
+
+static void resize_out(sci_text *t, size_t cap) {
+  handed_out *old = header_of(t->data);
+  size_t size = sizeof(handed_out) + cap;
+  handed_out *h = sci_raw(t->out, old, old ? old->size : 0, size);
+  h->size = size;
+  t->data = (char *)h->data;
+  t->cap = cap;
+}
+
+void sci_text_reserve(sci_text *t, size_t more) {
   if (t->cap - t->n > more) return;
+  sci_env *env = t->out ? t->out : t->arena->env;
+  if (more > SIZE_MAX / 4) sci_fail(env, SC_ERR_MEMORY, "out of memory: %zu bytes could not be allocated", more);
   size_t cap = t->cap ? 2 * t->cap : 256;
   while (cap - t->n <= more) cap *= 2;
+  if (t->out) {
+    resize_out(t, cap);
+    return;
+  }
   t->data = sci_regrow(t->arena, t->data, t->cap, cap);
   t->cap = cap;
 }
 
-void sci_put_n(sci_text *t, const char *s, size_t n) {
-  reserve(t, n);
-  memcpy(t->data + t->n, s, n);
-  t->n += n;
-  t->data[t->n] = 0;
-}
-
-void sci_put(sci_text *t, const char *s) {
-  sci_put_n(t, s, strlen(s));
-}
-
-void sci_put_char(sci_text *t, char c) {
-  sci_put_n(t, &c, 1);
+char *sci_text_take(sci_text *t) {
+  sci_put_n(t, "", 0);
+  resize_out(t, t->n + 1);
+  sci_keep(t->out, t);
+  return t->data;
 }
 
 void sci_put_int(sci_text *t, int64_t v) {
@@ -44,7 +70,7 @@ void sci_putf(sci_text *t, const char *fmt, ...) {
   char small[256];
   int n = vsnprintf(small, sizeof small, fmt, ap);
   va_end(ap);
-  reserve(t, (size_t)n);
+  sci_text_reserve(t, (size_t)n);
   if (n < (int)sizeof small)
     memcpy(t->data + t->n, small, (size_t)n + 1);
   else
@@ -52,11 +78,6 @@ void sci_putf(sci_text *t, const char *fmt, ...) {
   va_end(again);
   t->n += (size_t)n;
 }
-
-typedef struct handed_out {
-  size_t size; /* of everything */
-  max_align_t data[];
-} handed_out;
 
 char *sci_bytes_dup(sci_env *env, const void *data, size_t n) {
   if (n > SIZE_MAX / 2) sci_fail(env, SC_ERR_MEMORY, "out of memory: %zu bytes could not be allocated", n);
@@ -75,7 +96,7 @@ char *sci_text_dup(sci_env *env, const sci_text *t) {
 
 void sci_bytes_free(sci_env *env, char *p) {
   if (!p) return;
-  handed_out *h = (handed_out *)(void *)(p - sizeof *h);
+  handed_out *h = header_of(p);
   sci_raw_free(env, h, h->size);
 }
 

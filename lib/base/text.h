@@ -4,17 +4,33 @@
 
 #include "lib/base/env.h"
 
-/* A growing string in an arena; `data` is always terminated once anything was put. */
+/* A growing string; `data` is always terminated once anything was put. It lives in an arena, or, to be handed out without a copy, in
+ * the allocator's own memory. */
 typedef struct sci_text {
   sci_arena *arena;
+  sci_env *out;
   char *data;
   size_t n, cap;
 } sci_text;
 
 void sci_text_init(sci_text *t, sci_arena *arena);
-void sci_put_n(sci_text *t, const char *s, size_t n);
-void sci_put(sci_text *t, const char *s);
-void sci_put_char(sci_text *t, char c);
+/* Text for the user: on the cleanup list until sci_text_take, which hands it out as sci_bytes_dup does. The struct must stay in place. */
+void sci_text_init_out(sci_text *t, sci_env *env);
+char *sci_text_take(sci_text *t);
+void sci_text_reserve(sci_text *t, size_t more);
+
+static inline void sci_put_n(sci_text *t, const char *s, size_t n) {
+  if (SCI_UNLIKELY(t->cap - t->n <= n)) sci_text_reserve(t, n);
+  memcpy(t->data + t->n, s, n);
+  t->n += n;
+  t->data[t->n] = 0;
+}
+static inline void sci_put(sci_text *t, const char *s) {
+  sci_put_n(t, s, strlen(s));
+}
+static inline void sci_put_char(sci_text *t, char c) {
+  sci_put_n(t, &c, 1);
+}
 void sci_put_int(sci_text *t, int64_t v);
 void sci_putf(sci_text *t, const char *fmt, ...) SCI_PRINTF(2, 3); /* no floating-point conversions: locale */
 /* Copies from the context's allocator for handing out to the user, who frees them with sc_string_free: they remember their size. A zero is

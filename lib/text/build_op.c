@@ -15,8 +15,8 @@ static sci_type type_of(const sci_parser *p, sci_id id) {
 }
 
 static const sci_attr_value *need(sci_parser *p, const sci_op_text *t, sci_attr_key key, const char *name) {
-  const sci_attr_value *v = &t->attrs->of[key];
-  if (!v->where) sci_fail_at(p, t->where, SC_ERR_PARSE, "expr.%s needs the attribute %s", sci_xop_name(t->op), name);
+  const sci_attr_value *v = sci_given(t->attrs, key);
+  if (!v) sci_fail_at(p, t->where, SC_ERR_PARSE, "expr.%s needs the attribute %s", sci_xop_name(t->op), name);
   return v;
 }
 
@@ -88,8 +88,8 @@ static int64_t checked_size(sci_parser *p, const sci_attr_value *v) {
 }
 
 static uint32_t mask_of(sci_parser *p, const sci_op_text *t, int rank) {
-  const sci_attr_value *v = &t->attrs->of[SCI_A_AXES];
-  if (!v->where) return UINT32_MAX;
+  const sci_attr_value *v = sci_given(t->attrs, SCI_A_AXES);
+  if (!v) return UINT32_MAX;
   uint32_t mask = 0;
   for (size_t i = 0; i < v->ints.n; i++) {
     int64_t axis = v->ints.v[i] < 0 ? v->ints.v[i] + rank : v->ints.v[i];
@@ -102,12 +102,12 @@ static uint32_t mask_of(sci_parser *p, const sci_op_text *t, int rank) {
 }
 
 static sci_id transpose(sci_parser *p, const sci_op_text *t, sci_id a) {
-  const sci_attr_value *v = &t->attrs->of[SCI_A_AXES];
+  const sci_attr_value *v = sci_given(t->attrs, SCI_A_AXES);
   int axes[SC_MAX_RANK], rank = type_of(p, a).rank;
-  if (v->where && v->ints.n != (size_t)rank)
+  if (v && v->ints.n != (size_t)rank)
     sci_fail_at(p, v->where, SC_ERR_SHAPE, "%zu axes for an operand of rank %d", v->ints.n, rank);
   for (int k = 0; k < rank; k++) {
-    int64_t axis = v->where ? v->ints.v[k] : rank - 1 - k;
+    int64_t axis = v ? v->ints.v[k] : rank - 1 - k;
     if (axis < -rank || axis >= rank)
       sci_fail_at(p, v->where, SC_ERR_INDEX, "axis %lld is out of range for rank %d", (long long)axis, rank);
     axes[k] = (int)axis;
@@ -116,7 +116,8 @@ static sci_id transpose(sci_parser *p, const sci_op_text *t, sci_id a) {
 }
 
 static int axis_of(sci_parser *p, const sci_op_text *t) {
-  const sci_attr_value *v = &t->attrs->of[SCI_A_AXIS];
+  const sci_attr_value *v = sci_given(t->attrs, SCI_A_AXIS);
+  if (!v) return 0;
   if (v->number < -SC_MAX_RANK - 1 || v->number > SC_MAX_RANK)
     sci_fail_at(p, v->where, SC_ERR_INDEX, "axis %lld is out of range", (long long)v->number);
   return (int)v->number;
@@ -125,8 +126,8 @@ static int axis_of(sci_parser *p, const sci_op_text *t) {
 /* ---- constants ---- */
 
 static sci_id constant(sci_parser *p, const sci_op_text *t) {
+  const char *where = need(p, t, SCI_A_VALUE, "value")->where;
   const sci_value_text *v = &t->attrs->value;
-  need(p, t, SCI_A_VALUE, "value");
   sc_dtype dtype = v->literals.n && sci_literal_is_bool(&v->literals.data[0]) ? SC_BOOL : SC_FLOAT64;
   int rank = v->rank;
   const int64_t *shape = v->shape;
@@ -137,7 +138,7 @@ static sci_id constant(sci_parser *p, const sci_op_text *t) {
     if (!flat && !same) {
       sci_stated_type found = {.dtype = dtype, .rank = v->rank};
       memcpy(found.shape, v->shape, sizeof found.shape);
-      sci_fail_at(p, t->attrs->of[SCI_A_VALUE].where, SC_ERR_SHAPE, "a value of %s where %s is stated", sci_type_show(p, &found),
+      sci_fail_at(p, where, SC_ERR_SHAPE, "a value of %s where %s is stated", sci_type_show(p, &found),
                   sci_type_show(p, t->stated));
     }
     rank = t->stated->rank;
@@ -178,8 +179,8 @@ static sc_function *find_callee(sci_parser *p, sci_known_functions *known, const
   if (*at == known->list.n) sci_fail_at(p, v->where, SC_ERR_NAME, "@%s calls itself: recursion is not possible", sci_show(p, v->string, strlen(v->string)));
   sc_function *f = known->list.data[*at];
   if (!f) sci_unwind(p->env); /* its own problem has been reported */
-  const sci_attr_value *out = &t->attrs->of[SCI_A_OUTPUT];
-  if (out->where && (out->number < 0 || out->number >= f->n_out))
+  const sci_attr_value *out = sci_given(t->attrs, SCI_A_OUTPUT);
+  if (out && (out->number < 0 || out->number >= f->n_out))
     sci_fail_at(p, out->where, SC_ERR_INDEX, "@%s has %u outputs, there is none with number %lld", f->name, f->n_out, (long long)out->number);
   return f;
 }
@@ -193,7 +194,8 @@ static const int64_t *windows(sci_parser *p, const sci_op_text *t, sci_attr_key 
 static sci_id call(sci_parser *p, sci_known_functions *known, const sci_op_text *t) {
   sc_function *f = find_callee(p, known, t);
   const sci_id *ids = resolve_for_callee(p, t, f);
-  uint32_t output = (uint32_t)t->attrs->of[SCI_A_OUTPUT].number;
+  const sci_attr_value *given = sci_given(t->attrs, SCI_A_OUTPUT);
+  uint32_t output = given ? (uint32_t)given->number : 0;
   if (t->op == SCI_X_call) return sci_make_call(p->cx, f, ids, t->n, output);
   const sci_attr_value *length = need(p, t, SCI_A_LENGTH, "length");
   const int64_t *starts = windows(p, t, SCI_A_STARTS, "starts"), *strides = windows(p, t, SCI_A_STRIDES, "strides");
@@ -270,7 +272,8 @@ static sci_id build_hinted(sci_parser *p, const sci_op_text *t, const sci_id *a,
 }
 
 sci_id sci_build_op(sci_parser *p, sci_known_functions *known, const sci_op_text *t) {
-  sc_hint hint = (sc_hint)t->attrs->of[SCI_A_LOWERING].number;
+  const sci_attr_value *lowering = sci_given(t->attrs, SCI_A_LOWERING);
+  sc_hint hint = lowering ? (sc_hint)lowering->number : SC_HINT_AUTO;
   sci_arena_mark mark = sci_arena_here(&p->env->scratch);
   sci_id id;
   p->where = t->where;

@@ -30,18 +30,24 @@ typedef struct sci_value_text {
 } sci_value_text;
 
 typedef struct sci_attr_value {
-  const char *where; /* NULL: not given */
+  const char *where;
   int64_t number;    /* axis, output, length; dtype, lowering as their enums */
   sci_ints ints;
   const char *string;
 } sci_attr_value;
 
 typedef struct sci_attrs {
+  uint32_t given; /* bits of keys; nothing else is set without one */
   sci_attr_value of[SCI_A_COUNT];
   int n_ranges;
   sc_range ranges[SC_MAX_RANK]; /* index */
   sci_value_text value;
 } sci_attrs;
+
+/* NULL: not given. */
+static inline const sci_attr_value *sci_given(const sci_attrs *attrs, sci_attr_key key) {
+  return attrs->given >> key & 1 ? &attrs->of[key] : NULL;
+}
 
 /* `{...}` of an operation, if it is there. */
 void sci_parse_attrs(sci_parser *p, unsigned op, sci_attrs *out);

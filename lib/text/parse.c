@@ -20,20 +20,41 @@ void sci_names_free(sci_names *t) {
   free_names(t);
 }
 
+/* The value of a name that is a number written as numbers are (no leading zero), below `limit`; else `limit`. */
+static size_t small_number(const char *s, size_t n, size_t limit) {
+  size_t v = 0;
+  if (!n || n > 9 || (n > 1 && s[0] == '0')) return limit;
+  for (size_t i = 0; i < n; i++) {
+    if (s[i] < '0' || s[i] > '9') return limit;
+    v = 10 * v + (size_t)(s[i] - '0');
+  }
+  return v < limit ? v : limit;
+}
+
 uint32_t *sci_names_find(sci_names *t, const char *s, size_t n) {
+  size_t number = small_number(s, n, t->numbered.n);
+  if (number < t->numbered.n && t->numbered.data[number]) return &t->entries.data[t->numbered.data[number] - 1].id;
+  if (!t->index.n) return NULL;
   uint32_t hash = sci_hash_bytes(s, n), id;
-  sci_index_reserve(&t->index);
   for (uint32_t at = hash; sci_index_at(&t->index, &at, hash, &id); at++) {
-    struct sci_names_entry *e = &t->entries.data[id];
+    struct sci_names_entry *e = &t->entries.data[t->hashed.data[id]];
     if (e->n == n && !memcmp(e->s, s, n)) return &e->id;
   }
   return NULL;
 }
 
 void sci_names_add(sci_names *t, sci_arena *arena, const char *s, size_t n, uint32_t id) {
-  sci_index_reserve(&t->index);
+  uint32_t entry = (uint32_t)t->entries.n;
   sci_vec_push(arena, &t->entries, (struct sci_names_entry){s, (uint32_t)n, id});
-  sci_index_insert(&t->index, sci_hash_bytes(s, n), (uint32_t)t->entries.n - 1);
+  size_t limit = 2 * t->entries.n + 64, number = small_number(s, n, limit);
+  if (number < limit) {
+    while (t->numbered.n <= number) sci_vec_push(arena, &t->numbered, 0);
+    t->numbered.data[number] = entry + 1;
+    return;
+  }
+  sci_index_reserve(&t->index);
+  sci_vec_push(arena, &t->hashed, entry);
+  sci_index_insert(&t->index, sci_hash_bytes(s, n), (uint32_t)t->hashed.n - 1);
 }
 
 /* ---- places ---- */

@@ -13,10 +13,13 @@ enum {
   SCI_SOURCE_COLUMNS = 1023 /* of a source line kept in a diagnostic */
 };
 
-/* Names to numbers. Its index is on the cleanup list from sci_names_init to sci_names_free. */
+/* Names to numbers. Its index is on the cleanup list from sci_names_init to sci_names_free. Names that are small numbers, which most names
+ * of printed text are, are looked up directly. */
 typedef struct sci_names {
   sci_env *env;
   sci_index index;
+  SCI_VEC(uint32_t) numbered; /* entry + 1; 0: not defined */
+  SCI_VEC(uint32_t) hashed;   /* entries in the order of the index */
   SCI_VEC(struct sci_names_entry) entries;
 } sci_names;
 struct sci_names_entry {

@@ -128,6 +128,8 @@ static void parse_value(sci_parser *p, sci_value_text *v) {
 static void parse_form(sci_parser *p, sci_attr_key key, sci_attrs *out) {
   sci_attr_value *v = &out->of[key];
   sci_token t;
+  out->given |= 1u << key;
+  *v = (sci_attr_value){.where = p->tok.begin};
   switch (keys[key].form) {
   case F_STRING:
     t = sci_expect(p, SCI_T_STRING, "a string in double quotes");
@@ -139,23 +141,26 @@ static void parse_form(sci_parser *p, sci_attr_key key, sci_attrs *out) {
     sci_expect_punct(p, '[', "before the entries of an index");
     out->n_ranges = sci_parse_ranges(p, out->ranges);
     return;
-  case F_VALUE: parse_value(p, &out->value); return;
+  case F_VALUE:
+    out->value = (sci_value_text){0};
+    parse_value(p, &out->value);
+    return;
   case F_DTYPE: v->number = sci_parse_dtype(p); return;
   case F_HINT: v->number = sci_parse_hint(p); return;
   }
 }
 
 void sci_parse_attrs(sci_parser *p, unsigned op, sci_attrs *out) {
+  out->given = 0;
   if (!sci_accept_punct(p, '{')) return;
   bool first = true;
   while (!sci_at_punct(p, '}')) {
     if (!first) sci_expect_punct(p, ',', "or '}' after an attribute");
     first = false;
     sci_attr_key key = parse_key(p, op);
-    if (out->of[key].where) sci_fail_at(p, p->tok.begin, SC_ERR_PARSE, "the attribute %s is given twice", keys[key].key);
+    if (sci_given(out, key)) sci_fail_at(p, p->tok.begin, SC_ERR_PARSE, "the attribute %s is given twice", keys[key].key);
     sci_advance(p);
     sci_expect_punct(p, '=', "after the name of an attribute");
-    out->of[key].where = p->tok.begin;
     parse_form(p, key, out);
   }
   sci_advance(p);

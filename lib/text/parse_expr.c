@@ -45,9 +45,9 @@ static unsigned parse_op(expr_parser *e) {
 /* `name` of an input node: the input of the signature. */
 static sci_id parse_input(expr_parser *e, const char *where, const sci_attrs *attrs) {
   sci_parser *p = &e->p;
-  const sci_attr_value *name = &attrs->of[SCI_A_NAME];
-  if (!name->where) sci_fail_at(p, where, SC_ERR_PARSE, "expr.input needs the attribute name");
-  if (attrs->of[SCI_A_LOWERING].where) sci_fail_at(p, where, SC_ERR_PARSE, "an input carries no hint");
+  const sci_attr_value *name = sci_given(attrs, SCI_A_NAME);
+  if (!name) sci_fail_at(p, where, SC_ERR_PARSE, "expr.input needs the attribute name");
+  if (sci_given(attrs, SCI_A_LOWERING)) sci_fail_at(p, where, SC_ERR_PARSE, "an input carries no hint");
   for (size_t i = 0; i < e->inputs.n; i++)
     if (!strcmp(e->inputs.data[i].name, name->string)) return e->inputs.data[i].expr.id;
   sci_fail_at(p, name->where, SC_ERR_NAME, "the function has no input \"%s\"", sci_show(p, name->string, strlen(name->string)));
@@ -59,8 +59,6 @@ static void finish_op(expr_parser *e) {
   pending op = e->stack.data[--e->stack.n];
   sci_attrs attrs;
   sci_stated_type stated;
-  memset(&attrs.of, 0, sizeof attrs.of);
-  attrs.value = (sci_value_text){0};
   sci_parse_attrs(p, op.op, &attrs);
   bool typed = sci_accept_punct(p, ':');
   if (typed) stated = sci_parse_type(p, false);
