@@ -1,8 +1,8 @@
 # export: files that compile, and failures that leave nothing behind.
 cat >f.scaly <<'END'
-func @g(%a: tensor<float64>) -> (%b) { return mul(%a, 2) }
-func @f(%x: tensor<3xfloat64>) -> (%y, %z) { return sum(sin(%x)), mul(%x, %x) }
-func @log(%x: tensor<3xfloat64>) -> (%y) { return sum(%x) }
+expr.func @g(%a: tensor<float64>) -> (%b) { return mul(%a, 2) }
+expr.func @f(%x: tensor<3xfloat64>) -> (%y, %z) { return sum(sin(%x)), mul(%x, %x) }
+expr.func @log(%x: tensor<3xfloat64>) -> (%y) { return sum(%x) }
 END
 mkdir dir
 good export f.scaly:f -o dir

@@ -1,8 +1,8 @@
 # Values from npy, csv and JSON files: every layout that is read, and every way a file can be wrong.
 [ "$HAVE_LLVM" = 1 ] || return 0
-echo 'func @f(%x: tensor<2x3xfloat64>, %v: tensor<3xint32>) -> (%y, %w) { return mul(%x, 1), mul(%v, 1) }' >f.scaly
-echo 'func @g(%x: tensor<2x3xfloat64>) -> (%y) { return mul(%x, 1) }' >g.scaly
-echo 'func @h(%v: tensor<3xint32>) -> (%w) { return mul(%v, 1) }' >h.scaly
+echo 'expr.func @f(%x: tensor<2x3xfloat64>, %v: tensor<3xint32>) -> (%y, %w) { return mul(%x, 1), mul(%v, 1) }' >f.scaly
+echo 'expr.func @g(%x: tensor<2x3xfloat64>) -> (%y) { return mul(%x, 1) }' >g.scaly
+echo 'expr.func @h(%v: tensor<3xint32>) -> (%w) { return mul(%v, 1) }' >h.scaly
 table='y: float64 2x3
   1  2  3
   4  5  6'

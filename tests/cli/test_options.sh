@@ -1,5 +1,5 @@
 # The command line itself: help on every level, usage errors, exit codes.
-echo 'func @f(%x: tensor<3xfloat64>) -> (%y) { return sum(mul(%x, %x)) }' >f.scaly
+echo 'expr.func @f(%x: tensor<3xfloat64>) -> (%y) { return sum(mul(%x, %x)) }' >f.scaly
 
 good --help
 out_has '^Usage: scaly COMMAND'

@@ -28,14 +28,14 @@ out_is 'b: float64 scalar
   42'
 good run f.scaly "${args[@]}" --out n --out y --format json
 out_is '{"function": "f", "outputs": {"n": {"shape": [2], "dtype": "int64", "data": [9007199254740994, -1]}, "y": {"shape": [], "dtype": "float64", "data": [91]}}}'
-scaly run - --arg a=1 <<<'func @s(%a: tensor<float64>) -> (%b) { return add(%a, 1) }'
+scaly run - --arg a=1 <<<'expr.func @s(%a: tensor<float64>) -> (%b) { return add(%a, 1) }'
 gives 0
 out_is 'b: float64 scalar
   2'
 
 # Non-finite values, signed zeros, hexadecimal, float32 rounded once.
 cat >e.scaly <<'END'
-func @e(%x: tensor<5xfloat64>, %s: tensor<2xfloat32>) -> (%y, %t) { return neg(%x), neg(%s) }
+expr.func @e(%x: tensor<5xfloat64>, %s: tensor<2xfloat32>) -> (%y, %t) { return neg(%x), neg(%s) }
 END
 good run e.scaly --arg x=inf,-inf,nan,0,0x1.8p1 --arg s=0.1,16777217 --format json
 out_is '{"function": "e", "outputs": {"y": {"shape": [5], "dtype": "float64", "data": ["-inf", "inf", "nan", -0, -3]}, "t": {"shape": [2], "dtype": "float32", "data": [-0.1, -16777216]}}}'
@@ -49,7 +49,7 @@ good run f.scaly --arg x=@m.npy --arg k=0,0 --arg p=0 --out m
 bad 1 'holds one array and the function has 4 outputs' run f.scaly "${args[@]}" --format npy
 
 # Empty inputs need no values.
-echo 'func @z(%x: tensor<0xfloat64>) -> (%y, %s) { return neg(%x), sum(%x) }' >z.scaly
+echo 'expr.func @z(%x: tensor<0xfloat64>) -> (%y, %s) { return neg(%x), sum(%x) }' >z.scaly
 good run z.scaly --format json
 out_is '{"function": "z", "outputs": {"y": {"shape": [0], "dtype": "float64", "data": []}, "s": {"shape": [], "dtype": "float64", "data": [0]}}}'
 good run z.scaly --arg x=

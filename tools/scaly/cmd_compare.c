@@ -206,7 +206,8 @@ static const char *const *compiler_flags(const arguments *args) {
 static int compare(const arguments *args) {
   static const char *const formats[] = {"table", "json", NULL}, *const levels[] = {"0", "1", "2", "3", NULL};
   int format = option_choice(args, "format", formats, 0);
-  if (format < 0 || option_choice(args, "optimize", levels, 0) < 0) return EXIT_USAGE;
+  long long seed;
+  if (format < 0 || option_choice(args, "optimize", levels, 0) < 0 || check_value_options(args, &seed) != EXIT_OK) return EXIT_USAGE;
   comparison c = {.args = args};
   sc_target target;
   if (!model_lower_options(args, &c.lower, &target)) return EXIT_USAGE;

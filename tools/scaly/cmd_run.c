@@ -30,7 +30,8 @@ static int call_and_write(sc_kernel *k, const arguments *args, value_format form
 static int run(const arguments *args) {
   static const char *const formats[] = {"table", "json", "npy", NULL};
   int format = option_choice(args, "format", formats, FORMAT_TABLE);
-  if (format < 0) return EXIT_USAGE;
+  long long seed;
+  if (format < 0 || check_value_options(args, &seed) != EXIT_OK) return EXIT_USAGE;
   sc_lower_options lower;
   sc_target target;
   if (!model_lower_options(args, &lower, &target)) return EXIT_USAGE;

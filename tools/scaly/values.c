@@ -157,25 +157,43 @@ static const char *input_names(const sc_kernel *k) {
   return *list ? list : "none";
 }
 
-static int fill_inputs(call_buffers *b, const sc_kernel *k, const arguments *args, bool fill_all) {
-  size_t n_in = sc_kernel_input_count(k);
-  bool *given = pool_alloc(n_in, sizeof *given);
+int check_value_options(const arguments *args, long long *seed) {
+  *seed = 0;
+  for (size_t i = 0; i < args->n_given; i++) {
+    const char *text = args->given[i].value;
+    if (strcmp(args->given[i].name, "arg")) continue;
+    size_t n = strcspn(text, "=");
+    if (!text[n]) return usage_error(args->command, "--arg takes NAME=VALUES, not \"%s\"", text);
+    for (size_t j = 0; j < i; j++)
+      if (!strcmp(args->given[j].name, "arg") && !strncmp(args->given[j].value, text, n + 1))
+        return usage_error(args->command, "--arg %.*s is given twice", (int)n, text);
+  }
+  return option_integer(args, "seed", 0, INT64_MAX, seed) ? EXIT_OK : EXIT_USAGE;
+}
+
+static int fill_given(call_buffers *b, const sc_kernel *k, const arguments *args, bool *given) {
   for (size_t i = 0; i < args->n_given; i++) {
     if (strcmp(args->given[i].name, "arg")) continue;
-    const char *text = args->given[i].value, *equals = strchr(text, '=');
-    if (!equals) return usage_error(args->command, "--arg takes NAME=VALUES, not \"%s\"", text);
-    int at = find_port(k, text, (size_t)(equals - text));
+    const char *text = args->given[i].value;
+    size_t n = strcspn(text, "=");
+    int at = find_port(k, text, n);
     if (at < 0) {
-      complain("--arg: there is no input \"%.*s\"; inputs are: %s", (int)(equals - text), text, input_names(k));
+      complain("--arg: there is no input \"%.*s\"; inputs are: %s", (int)n, text, input_names(k));
       return EXIT_INPUT;
     }
-    if (given[at]) return usage_error(args->command, "--arg %.*s is given twice", (int)(equals - text), text);
     given[at] = true;
-    if (!read_values(equals + 1, sc_kernel_input(k, (size_t)at), b->in[at])) return EXIT_INPUT;
+    if (!read_values(text + n + 1, sc_kernel_input(k, (size_t)at), b->in[at])) return EXIT_INPUT;
   }
-  long long seed = 0;
-  if (!option_integer(args, "seed", 0, INT64_MAX, &seed)) return EXIT_USAGE;
-  for (size_t i = 0; i < n_in; i++) {
+  return EXIT_OK;
+}
+
+static int fill_inputs(call_buffers *b, const sc_kernel *k, const arguments *args, bool fill_all) {
+  long long seed;
+  size_t n_in = sc_kernel_input_count(k);
+  bool *given = pool_alloc(n_in, sizeof *given);
+  int code = check_value_options(args, &seed);
+  if (code == EXIT_OK) code = fill_given(b, k, args, given);
+  for (size_t i = 0; code == EXIT_OK && i < n_in; i++) {
     const sc_port *port = sc_kernel_input(k, i);
     if (given[i]) continue;
     if (!fill_all && port->count) {
@@ -185,7 +203,7 @@ static int fill_inputs(call_buffers *b, const sc_kernel *k, const arguments *arg
     }
     fill(port, b->in[i], (uint64_t)seed, i);
   }
-  return EXIT_OK;
+  return code;
 }
 
 static void *make_buffer(const sc_port *port) {

@@ -11,6 +11,9 @@ typedef struct call_buffers {
   void **in, **out;
 } call_buffers;
 
+/* What can be wrong with --arg and --seed before any file is read. Returns the exit code; `*seed` is 0 when not given. */
+int check_value_options(const arguments *args, long long *seed);
+
 /* Memory for every port of the kernel, inputs filled from --arg and --seed. An input that neither gives is a complaint,
  * unless `fill_all`: then seed 0 is implied. Returns the exit code. */
 int buffers_make(call_buffers *b, const sc_kernel *k, const arguments *args, bool fill_all);
