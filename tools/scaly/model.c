@@ -25,25 +25,15 @@ bool model_is_program(const char *text, size_t size) {
   return size - i >= 5 && memcmp(text + i, "prog.", 5) == 0;
 }
 
-/* A function of the same name and inputs with the outputs that --out lists, in that order. */
+/* The function of what --out lists, in that order. */
 static sc_function *choose_outputs(sc_function *f, const arguments *args) {
-  size_t n_in = sc_function_input_count(f), n_out = 0;
-  sc_named *in = pool_alloc(n_in, sizeof *in), *out = pool_alloc(args->n_given, sizeof *out);
-  for (size_t i = 0; i < n_in; i++)
-    in[i] = (sc_named){.name = sc_function_input_name(f, i), .expr = sc_function_input(f, i)};
+  sc_request *requests = pool_alloc(args->n_given, sizeof *requests);
+  size_t n = 0;
   for (size_t i = 0; i < args->n_given; i++) {
     if (strcmp(args->given[i].name, "out")) continue;
-    int at = sc_function_find_output(f, args->given[i].value);
-    if (at < 0) return NULL;
-    size_t k = (size_t)at;
-    out[n_out++] =
-        (sc_named){sc_function_output_name(f, k), sc_function_output(f, k), sc_function_output_pattern(f, k)};
+    if (sc_request_parse(sc_function_context(f), args->given[i].value, &requests[n++]) != SC_OK) return NULL;
   }
-  sc_function *chosen = sc_function_create(sc_function_context(f), sc_function_name(f), in, n_in, out, n_out);
-  if (!chosen) return NULL;
-  sc_function_set_hint(chosen, sc_function_hint(f));
-  sc_function_set_strict_nan(chosen, sc_function_strict_nan(f));
-  return chosen;
+  return sc_function_derive(f, NULL, requests, n, NULL);
 }
 
 static bool parse_functions(model *m, const char *text, size_t size, const char *name, const arguments *args) {

@@ -40,6 +40,11 @@ const char *plugin_dir(void);
 
 /* Options shared by every command that works on a model. */
 #define MODEL_OUT_OPTION                                                                                               \
-  { "out", 0, "NAME", "Only this output of the function; may be repeated. Default: all." }
+  {                                                                                                                    \
+    "out", 0, "REQUEST",                                                                                               \
+        "What to compute; may be repeated. An output's name, or a derivative: fwd, adj, grad, jac,\n"                  \
+        "hess, spjac, sphess (as KIND:OUTPUT:INPUT), laghess:INPUT, splaghess:INPUT; the Hessians\n"                   \
+        "may end in :lower or :upper. Default: every output."                                                          \
+  }
 
 #endif
