@@ -32,8 +32,15 @@ typedef struct sci_value { /* 32 bytes */
   uint32_t args[3]; /* OP: values; NAME: the name; VAR: the variable */
   uint64_t bits;    /* CONST: sci_scalar_bits */
   uint32_t hash;
-  uint32_t pad;
+  uint32_t flags;   /* sci_value_flag, of the value and all it is made of */
 } sci_value;
+
+typedef enum sci_value_flag {
+  SCI_VAL_MUTABLE = 1, /* over a mutable name: means something else after an assignment */
+  SCI_VAL_NAME = 2,    /* over any name */
+  SCI_VAL_VAR = 4,     /* over a loop variable */
+  SCI_VAL_COSTLY = 8,  /* holds a math-library call, a division or a square root */
+} sci_value_flag;
 
 typedef struct sci_name_info {
   uint8_t dtype;
@@ -199,13 +206,17 @@ typedef struct sci_affine {
   } terms[16];
 } sci_affine;
 bool sci_affine_of(const sci_store *s, sci_val v, sci_affine *out);
-/* Every occurrence of a variable or name replaced; `map_vars`/`map_names` give a value per id or SCI_NIL. Linear with memo. */
+/* Every occurrence of a variable or name replaced. Results are remembered, so substituting many values is linear in what they reach
+ * together: give a replacement before substituting values that contain what it replaces. Giving another one later is fine,
+ * and forgets. */
 typedef struct sci_subst sci_subst;
 sci_subst *sci_subst_new(sci_store *s); /* scratch arena */
 void sci_subst_var(sci_subst *m, sci_var v, sci_val to);
 void sci_subst_name(sci_subst *m, sci_name n, sci_val to);
 void sci_subst_buf(sci_subst *m, sci_buf b, sci_buf to, sci_val offset); /* for blocks: views of b become views of to at + offset */
 sci_val sci_subst_val(sci_subst *m, sci_val v);
+/* The statement with its own values and indices (not a loop's body) substituted, in place: names and buffers stay. */
+sci_stmt sci_subst_stmt(sci_subst *m, const sci_stmt *st);
 /* A copy of a block under the substitution with fresh names and loop variables (inlining, unrolling). */
 sci_block sci_subst_block(sci_subst *m, sci_block b);
 

@@ -20,14 +20,17 @@ sci_subst *sci_subst_new(sci_store *s) {
   return m;
 }
 
+static void give(sci_subst *m, sci_map *map, uint32_t id, sci_val to) {
+  if (sci_map_get(map, id) != UINT32_MAX) sci_map_clear(&m->memo);
+  sci_map_set(map, id, to);
+}
+
 void sci_subst_var(sci_subst *m, sci_var v, sci_val to) {
-  sci_map_clear(&m->memo);
-  sci_map_set(&m->given_vars, v, to);
+  give(m, &m->given_vars, v, to);
 }
 
 void sci_subst_name(sci_subst *m, sci_name n, sci_val to) {
-  sci_map_clear(&m->memo);
-  sci_map_set(&m->given_names, n, to);
+  give(m, &m->given_names, n, to);
 }
 
 void sci_subst_buf(sci_subst *m, sci_buf b, sci_buf to, sci_val offset) {
@@ -97,6 +100,20 @@ static sci_name fresh_name(sci_subst *m, sci_name n) {
   m->store->names[copy].hint = info.hint;
   sci_map_set(&m->fresh_names, n, sci_val_name(m->store, copy));
   return copy;
+}
+
+sci_stmt sci_subst_stmt(sci_subst *m, const sci_stmt *st) {
+  sci_stmt copy = *st;
+  if (copy.index != SCI_NIL) copy.index = sci_subst_val(m, st->index);
+  if (copy.value != SCI_NIL) copy.value = sci_subst_val(m, st->value);
+  if (st->kind != SCI_S_CALL) return copy;
+  sci_view *views = SCI_ARRAY(&m->store->env->scratch, sci_view, st->call->n);
+  bool same = true;
+  for (uint32_t i = 0; i < st->call->n; i++) {
+    views[i] = (sci_view){st->call->views[i].buf, sci_subst_val(m, st->call->views[i].index)};
+    same &= views[i].index == st->call->views[i].index;
+  }
+  return same ? copy : sci_call_stmt(m->store, st->call->proc, st->call->n, views);
 }
 
 static sci_block copy_block(sci_subst *m, sci_block b);

@@ -37,7 +37,12 @@ static sci_val intern(sci_store *s, sci_value v) {
 
 sci_val sci_intern_op(sci_store *s, sci_op op, sc_dtype dtype, const sci_val *args) {
   sci_value v = {.kind = SCI_V_OP, .dtype = (uint8_t)dtype, .op = (uint16_t)op};
-  for (int i = 0; i < sci_ops[op].arity; i++) v.args[i] = args[i];
+  bool costly = sci_ops[op].traits & SCI_LIBM || op == SCI_OP_div || op == SCI_OP_sqrt;
+  v.flags = costly ? SCI_VAL_COSTLY : 0;
+  for (int i = 0; i < sci_ops[op].arity; i++) {
+    v.args[i] = args[i];
+    v.flags |= s->values[args[i]].flags;
+  }
   return intern(s, v);
 }
 
@@ -54,11 +59,12 @@ sci_val sci_val_int(sci_store *s, int64_t v) {
 }
 
 sci_val sci_val_name(sci_store *s, sci_name n) {
-  return intern(s, (sci_value){.kind = SCI_V_NAME, .dtype = s->names[n].dtype, .args = {n, 0, 0}});
+  uint32_t flags = SCI_VAL_NAME | (s->names[n].is_mutable ? SCI_VAL_MUTABLE : 0);
+  return intern(s, (sci_value){.kind = SCI_V_NAME, .dtype = s->names[n].dtype, .args = {n, 0, 0}, .flags = flags});
 }
 
 sci_val sci_val_var(sci_store *s, sci_var v) {
-  return intern(s, (sci_value){.kind = SCI_V_VAR, .dtype = SC_INT64, .args = {v, 0, 0}});
+  return intern(s, (sci_value){.kind = SCI_V_VAR, .dtype = SC_INT64, .args = {v, 0, 0}, .flags = SCI_VAL_VAR});
 }
 
 static sci_scalar scalar_of(const sci_store *s, sci_val v) {

@@ -1,0 +1,113 @@
+/* Owns form_fma: a product that feeds a sum becomes a fused multiply-add, which rounds once.
+ *
+ * a * b + c is fma(a, b, c), a * b - c is fma(a, b, -c), c - a * b is fma(-a, b, c). A sum of two products stays (a * a - b * b is exactly 0
+ * at a = b), and so does every use of a product that some other use needs anyway: a product is fused into all of its sums or into none.
+ * This is the only place where fused multiply-adds come from. */
+#include "lib/passes/passes.h"
+#include "lib/program/walk.h"
+
+typedef struct fusing {
+  sci_store *s;
+  sci_reach *reach;
+  uint32_t *uses, *sums; /* per reached value: uses, and those by sums that could take it */
+  sci_val *to;           /* rewritten */
+  int64_t *changes;
+} fusing;
+
+static bool is_product(const sci_store *s, sci_val v) {
+  const sci_value *x = sci_value_at(s, v);
+  return x->kind == SCI_V_OP && x->op == SCI_OP_mul && sci_is_float((sc_dtype)x->dtype);
+}
+
+/* The operand of a sum that is a product when the other one is none; -1. */
+static int product_operand(const sci_store *s, const sci_value *x) {
+  if (x->kind != SCI_V_OP || (x->op != SCI_OP_add && x->op != SCI_OP_sub)) return -1;
+  bool first = is_product(s, x->args[0]), second = is_product(s, x->args[1]);
+  return first == second ? -1 : first ? 0 : 1;
+}
+
+static void count_root(void *user, sci_val v, bool is_index) {
+  fusing *x = user;
+  (void)is_index;
+  x->uses[sci_reach_at(x->reach, v)]++;
+}
+
+static void count_roots(fusing *x, sci_block b) {
+  for (uint32_t i = 0; i < b.n; i++) {
+    sci_stmt_values(&b.stmts[i], count_root, x);
+    if (b.stmts[i].kind == SCI_S_LOOP) count_roots(x, b.stmts[i].loop->body);
+  }
+}
+
+static sci_val fused(const fusing *x, const sci_value *sum, int at) {
+  sci_store *s = x->s;
+  const sci_value product = *sci_value_at(s, sum->args[at]);
+  sci_val a = x->to[sci_reach_at(x->reach, product.args[0])], b = x->to[sci_reach_at(x->reach, product.args[1])];
+  sci_val c = x->to[sci_reach_at(x->reach, sum->args[!at])];
+  if (sum->op == SCI_OP_sub && at == 0) c = sci_val_op1(s, SCI_OP_neg, c);
+  if (sum->op == SCI_OP_sub && at == 1) {
+    if (sci_val_is_const(s, b)) b = sci_val_op1(s, SCI_OP_neg, b);
+    else a = sci_val_op1(s, SCI_OP_neg, a);
+  }
+  return sci_val_op(s, SCI_OP_fma, (sc_dtype)product.dtype, (sci_val[]){a, b, c});
+}
+
+static sci_val rewritten(const fusing *x, sci_val v) {
+  const sci_value value = *sci_value_at(x->s, v);
+  if (value.kind != SCI_V_OP) return v;
+  int at = product_operand(x->s, &value);
+  uint32_t product = at < 0 ? 0 : sci_reach_at(x->reach, value.args[at]);
+  if (at >= 0 && x->uses[product] == x->sums[product]) {
+    ++*x->changes;
+    return fused(x, &value, at);
+  }
+  sci_val args[3];
+  bool same = true;
+  for (int i = 0; i < sci_ops[value.op].arity; i++) {
+    args[i] = x->to[sci_reach_at(x->reach, value.args[i])];
+    same &= args[i] == value.args[i];
+  }
+  return same ? v : sci_val_op(x->s, (sci_op)value.op, (sc_dtype)value.dtype, args);
+}
+
+static void visit(sci_rewriter *r, sci_block_builder *out, const sci_stmt *st) {
+  const fusing *x = r->user;
+  if (st->kind != SCI_S_STORE && st->kind != SCI_S_ASSIGN) {
+    sci_rewrite_default(r, out, st);
+    return;
+  }
+  sci_stmt copy = *st;
+  copy.value = x->to[sci_reach_at(x->reach, st->value)];
+  sci_emit(out, copy);
+}
+
+static const sci_proc *fuse_proc(const sci_program *p, const sci_proc *q, void *user) {
+  fusing *x = user;
+  sci_arena *a = &p->store->env->scratch;
+  int64_t before = *x->changes;
+  sci_reach_clear(x->reach);
+  sci_reach_block(x->reach, q->body);
+  sci_reach_sort(x->reach);
+  size_t n = x->reach->list.n;
+  sci_arena_mark here = sci_arena_here(a);
+  x->uses = SCI_ZEROS(a, uint32_t, n);
+  x->sums = SCI_ZEROS(a, uint32_t, n);
+  x->to = SCI_ARRAY(a, sci_val, n);
+  count_roots(x, q->body);
+  for (size_t i = 0; i < n; i++) {
+    const sci_value *v = sci_value_at(x->s, x->reach->list.data[i]);
+    for (int j = 0; v->kind == SCI_V_OP && j < sci_ops[v->op].arity; j++) x->uses[sci_reach_at(x->reach, v->args[j])]++;
+    int at = product_operand(x->s, v);
+    if (at >= 0) x->sums[sci_reach_at(x->reach, v->args[at])]++;
+  }
+  for (size_t i = 0; i < n; i++) x->to[i] = rewritten(x, x->reach->list.data[i]);
+  sci_rewriter r = {x->s, visit, x};
+  if (*x->changes != before) q = sci_proc_with(x->s, q, sci_rewrite_block(&r, q->body));
+  sci_arena_release(a, here);
+  return q;
+}
+
+sci_program *sci_pass_form_fma(const sci_program *p, int64_t *changes) {
+  fusing x = {.s = p->store, .reach = sci_reach_new(p->store), .changes = changes};
+  return sci_pass_each(p, fuse_proc, &x);
+}

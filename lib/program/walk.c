@@ -1,0 +1,142 @@
+/* Owns walking: reachable values, accesses of statements, and the rebuilding of blocks with sharing. */
+#include "lib/program/walk.h"
+
+#include <stdlib.h>
+
+/* ---- values ---- */
+
+sci_reach *sci_reach_new(sci_store *s) {
+  sci_reach *r = SCI_NEW(&s->env->scratch, sci_reach);
+  r->s = s;
+  r->n_values = s->n_values;
+  r->number = SCI_ZEROS(&s->env->scratch, uint32_t, s->n_values);
+  return r;
+}
+
+void sci_reach_add(sci_reach *r, sci_val v) {
+  sci_arena *a = &r->s->env->scratch;
+  if (r->number[v]) return;
+  r->stack.n = 0;
+  sci_vec_push(a, &r->stack, v);
+  r->number[v] = 1;
+  while (r->stack.n) {
+    v = r->stack.data[--r->stack.n];
+    sci_vec_push(a, &r->list, v);
+    r->number[v] = (uint32_t)r->list.n;
+    const sci_value *x = sci_value_at(r->s, v);
+    for (int i = 0; x->kind == SCI_V_OP && i < sci_ops[x->op].arity; i++) {
+      if (r->number[x->args[i]]) continue;
+      r->number[x->args[i]] = 1;
+      sci_vec_push(a, &r->stack, x->args[i]);
+    }
+  }
+}
+
+void sci_stmt_values(const sci_stmt *st, sci_value_fn fn, void *user) {
+  switch ((sci_stmt_kind)st->kind) {
+  case SCI_S_LOAD: fn(user, st->index, true); break;
+  case SCI_S_STORE:
+    fn(user, st->index, true);
+    fn(user, st->value, false);
+    break;
+  case SCI_S_ASSIGN: fn(user, st->value, false); break;
+  case SCI_S_LOOP: break;
+  case SCI_S_CALL:
+    for (uint32_t i = 0; i < st->call->n; i++) fn(user, st->call->views[i].index, true);
+    break;
+  }
+}
+
+static void add_value(void *r, sci_val v, bool is_index) {
+  (void)is_index;
+  sci_reach_add(r, v);
+}
+
+void sci_reach_block(sci_reach *r, sci_block b) {
+  for (uint32_t i = 0; i < b.n; i++) {
+    sci_stmt_values(&b.stmts[i], add_value, r);
+    if (b.stmts[i].kind == SCI_S_LOOP) sci_reach_block(r, b.stmts[i].loop->body);
+  }
+}
+
+static int by_id(const void *x, const void *y) {
+  sci_val a = *(const sci_val *)x, b = *(const sci_val *)y;
+  return (a > b) - (a < b);
+}
+
+void sci_reach_sort(sci_reach *r) {
+  sci_val least = UINT32_MAX, most = 0;
+  for (size_t i = 0; i < r->list.n; i++) {
+    if (r->list.data[i] < least) least = r->list.data[i];
+    if (r->list.data[i] > most) most = r->list.data[i];
+  }
+  if (r->list.n && most - least < 8 * r->list.n) {
+    uint32_t n = 0;
+    for (sci_val v = least; v <= most; v++)
+      if (r->number[v]) r->list.data[n++] = v;
+  } else if (r->list.n) {
+    qsort(r->list.data, r->list.n, sizeof *r->list.data, by_id);
+  }
+  for (size_t i = 0; i < r->list.n; i++) r->number[r->list.data[i]] = (uint32_t)i + 1;
+}
+
+void sci_reach_clear(sci_reach *r) {
+  for (size_t i = 0; i < r->list.n; i++) r->number[r->list.data[i]] = 0;
+  r->list.n = 0;
+}
+
+/* ---- statements ---- */
+
+static bool same_stmt(const sci_stmt *a, const sci_stmt *b) {
+  if (a->kind != b->kind || a->declare != b->declare || a->name != b->name || a->buf != b->buf) return false;
+  if (a->index != b->index || a->value != b->value) return false;
+  return (a->kind != SCI_S_LOOP || a->loop == b->loop) && (a->kind != SCI_S_CALL || a->call == b->call);
+}
+
+sci_block sci_block_or(sci_block_builder *out, sci_store *s, sci_block b) {
+  bool same = out->stmts.n == b.n;
+  for (uint32_t i = 0; same && i < b.n; i++) same = same_stmt(&out->stmts.data[i], &b.stmts[i]);
+  return same ? b : sci_block_end(out, s);
+}
+
+sci_block sci_rewrite_block(sci_rewriter *r, sci_block b) {
+  sci_block_builder out;
+  sci_block_begin(&out, r->s);
+  for (uint32_t i = 0; i < b.n; i++) {
+    if (r->stmt) r->stmt(r, &out, &b.stmts[i]);
+    else sci_rewrite_default(r, &out, &b.stmts[i]);
+  }
+  return sci_block_or(&out, r->s, b);
+}
+
+sci_stmt sci_loop_with(sci_store *s, const sci_stmt *st, sci_block body) {
+  const sci_loop *l = st->loop;
+  if (body.stmts == l->body.stmts && body.n == l->body.n) return *st;
+  return sci_loop_stmt(s, (sci_loop_kind)l->kind, l->var, l->start, l->stop, l->step, body);
+}
+
+void sci_rewrite_default(sci_rewriter *r, sci_block_builder *out, const sci_stmt *st) {
+  sci_emit(out, st->kind == SCI_S_LOOP ? sci_loop_with(r->s, st, sci_rewrite_block(r, st->loop->body)) : *st);
+}
+
+const sci_proc *sci_proc_with(sci_store *s, const sci_proc *q, sci_block body) {
+  if (body.stmts == q->body.stmts && body.n == q->body.n) return q;
+  sci_proc *copy = SCI_NEW(&s->arena, sci_proc);
+  *copy = *q;
+  copy->body = body;
+  return copy;
+}
+
+void sci_stmt_accesses(const sci_program *p, const sci_stmt *st, sci_access_fn fn, void *user) {
+  switch ((sci_stmt_kind)st->kind) {
+  case SCI_S_LOAD: fn(user, st->buf, false); break;
+  case SCI_S_STORE: fn(user, st->buf, true); break;
+  case SCI_S_ASSIGN: break;
+  case SCI_S_LOOP:
+    for (uint32_t i = 0; i < st->loop->body.n; i++) sci_stmt_accesses(p, &st->loop->body.stmts[i], fn, user);
+    break;
+  case SCI_S_CALL:
+    for (uint32_t i = 0; i < st->call->n; i++) fn(user, st->call->views[i].buf, i >= p->procs[st->call->proc]->n_in);
+    break;
+  }
+}
