@@ -45,7 +45,8 @@ passes=$(sed -n 's|^// after ||p' out | grep -v '^lower$' | sort -u)
 for pass in $passes; do
   good show f.scaly --after "$pass"
   out_has "^// after $pass$"
-  good show f.scaly "--passes=-$pass"
+  scaly show f.scaly "--passes=-$pass"
+  [ "$code" -eq 0 ] || err_has "$pass cannot be switched off, backends rely on it"
 done
 bad 1 'no_such_pass' show f.scaly --after no_such_pass
 bad 1 'no_such_pass' show f.scaly --passes=-no_such_pass
