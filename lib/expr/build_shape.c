@@ -215,6 +215,7 @@ sci_id sci_make_join(sc_context *cx, sci_xop op, const sci_id *parts, uint32_t n
     sci_fail(&cx->env, SC_ERR_INDEX, "%s: axis %d is out of range for parts of shape %s", sci_xop_name(op), axis,
              sci_shape_text(cx, t.rank, t.shape));
   }
+  if (op == SCI_X_concat && n == 1) return parts[0];
   return sci_finish(cx, &(sci_recipe){.op = op, .n_args = n, .attr = (uint32_t)at, .args = parts, .type = SCI_NONE});
 }
 

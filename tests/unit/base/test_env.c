@@ -144,7 +144,7 @@ Test(base, hash_index) {
   bool *there = SCI_ZEROS(&env.scratch, bool, N);
   uint64_t rng = 88172645463325252u;
   uint32_t n = 0;
-  for (int step = 0; step < 60000; step++) {
+  for (int step = 0; step < 15000; step++) {
     rng ^= rng << 13, rng ^= rng >> 7, rng ^= rng << 17;
     uint32_t id = (uint32_t)(rng >> 20) % N, hash = id % 3 ? 0xFFFFFFF0u + id % 17 : id * 2654435761u;
     if (there[id]) {
