@@ -46,7 +46,7 @@ static sci_id *resolve(sci_parser *p, const sci_op_text *t) {
 
 static sci_id *resolve_for_callee(sci_parser *p, const sci_op_text *t, const sc_function *f) {
   if (t->n != f->n_in)
-    sci_fail_at(p, t->where, SC_ERR_ARGUMENT, "@%s takes %u operands, found %u", f->name, f->n_in, t->n);
+    sci_fail_at(p, t->where, SC_ERR_ARGUMENT, "@%s takes %u operand%s, found %u", f->name, f->n_in, f->n_in == 1 ? "" : "s", t->n);
   sci_id *ids = SCI_ARRAY(&p->env->scratch, sci_id, t->n);
   for (uint32_t i = 0; i < t->n; i++) {
     ids[i] = t->operands[i].id;
@@ -181,7 +181,7 @@ static sc_function *find_callee(sci_parser *p, sci_known_functions *known, const
   if (!f) sci_unwind(p->env); /* its own problem has been reported */
   const sci_attr_value *out = sci_given(t->attrs, SCI_A_OUTPUT);
   if (out && (out->number < 0 || out->number >= f->n_out))
-    sci_fail_at(p, out->where, SC_ERR_INDEX, "@%s has %u outputs, there is none with number %lld", f->name, f->n_out, (long long)out->number);
+    sci_fail_at(p, out->where, SC_ERR_INDEX, "@%s has no output number %lld: the last one is %u", f->name, (long long)out->number, f->n_out - 1);
   return f;
 }
 

@@ -161,7 +161,10 @@ void sci_unexpected(sci_parser *p, const char *fmt, ...) {
   va_start(ap, fmt);
   vsnprintf(what, sizeof what, fmt, ap);
   va_end(ap);
-  sci_fail_at(p, p->tok.begin, SC_ERR_PARSE, "expected %s, found %s", what, describe(p));
+  const char *where = p->tok.begin;
+  if (p->tok.kind == SCI_T_END) /* shown behind the last word, not on the empty line that follows */
+    while (where > p->source.text && (where[-1] == ' ' || where[-1] == '\n' || where[-1] == '\r' || where[-1] == '\t')) where--;
+  sci_fail_at(p, where, SC_ERR_PARSE, "expected %s, found %s", what, describe(p));
 }
 
 /* ---- tokens ---- */

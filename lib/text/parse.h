@@ -109,8 +109,8 @@ typedef struct sci_stated_type {
 } sci_stated_type;
 /* tensor<..>, or sparse<..>. */
 sci_stated_type sci_parse_type(sci_parser *p, bool allow_sparse);
-/* The 3x4xfloat64 after '<', which must be the current token; its product is checked against SC_MAX_ELEMENTS. */
-void sci_parse_dims(sci_parser *p, sci_stated_type *t);
+/* The 3x4xfloat64 after '<', which must be the current token. `dense`: there are at most SC_MAX_ELEMENTS elements. */
+void sci_parse_dims(sci_parser *p, sci_stated_type *t, bool dense);
 int64_t sci_type_size(const sci_stated_type *t);
 const char *sci_type_show(sci_parser *p, const sci_stated_type *t);
 

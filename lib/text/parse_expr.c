@@ -106,7 +106,9 @@ static bool start_operand(expr_parser *e) {
     sci_fail_at(p, p->tok.begin, SC_ERR_PARSE, "operations nest deeper than %d; give some of them a name (%%v = ...)", SCI_MAX_NESTING);
   pending op = {.where = p->tok.begin, .op = parse_op(e), .first = e->operands.n};
   sci_vec_push(&p->env->scratch, &e->stack, op);
-  if (op.op != SCI_X_input && op.op != SCI_X_const) {
+  if (op.op == SCI_X_input || op.op == SCI_X_const) {
+    if (sci_at_punct(p, '(')) sci_fail_at(p, p->tok.begin, SC_ERR_PARSE, "expr.%s takes no operands", sci_xop_name(op.op));
+  } else {
     sci_expect_punct(p, '(', "before the operands of an operation");
     if (!sci_accept_punct(p, ')')) return false;
   }
@@ -120,7 +122,7 @@ static void parse_subscripts(expr_parser *e) {
   while (sci_at_punct(p, '[')) {
     sci_operand *o = &e->operands.data[e->operands.n - 1];
     const char *where = p->tok.begin;
-    if (o->id == SCI_NONE) sci_unexpected(p, "no index behind a number");
+    if (o->id == SCI_NONE) sci_fail_at(p, where, SC_ERR_PARSE, "a number has no elements to index");
     sc_range ranges[SC_MAX_RANK];
     sci_advance(p);
     int n = sci_parse_ranges(p, ranges);
@@ -187,7 +189,7 @@ static void parse_return(expr_parser *e, named_vec *outputs, const types_vec *ty
     if (n) sci_expect_punct(p, ',', "or '}' after a returned value");
     const char *at = p->tok.begin;
     sci_operand v = parse_value(e);
-    if (n == outputs->n) sci_fail_at(p, at, SC_ERR_PARSE, "more values are returned than the function has outputs (%zu)", outputs->n);
+    if (n == outputs->n) sci_fail_at(p, at, SC_ERR_PARSE, "a value behind the last output (the function has %zu)", outputs->n);
     const sci_stated_type *t = &types->data[n];
     if (v.id == SCI_NONE) v.id = sci_build_literal(p, &v.literal, t->where ? t->dtype : SC_FLOAT64);
     if (t->where && !t->pattern) sci_check_stated(p, v.id, t);
@@ -195,7 +197,7 @@ static void parse_return(expr_parser *e, named_vec *outputs, const types_vec *ty
       sci_fail_at(p, at, SC_ERR_DTYPE, "%s is stated, but the value is %s", sci_type_show(p, t), sci_type_text(p->cx, v.id));
     outputs->data[n++].expr = (sc_expr){p->cx, v.id, p->cx->generation};
   }
-  if (n < outputs->n) sci_fail_at(p, where, SC_ERR_PARSE, "%zu values are returned where the function has %zu outputs", n, outputs->n);
+  if (n < outputs->n) sci_fail_at(p, where, SC_ERR_PARSE, "the output %%%s is not returned", sci_show(p, outputs->data[n].name, strlen(outputs->data[n].name)));
 }
 
 /* ---- functions ---- */

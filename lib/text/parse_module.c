@@ -81,7 +81,7 @@ static void parse_table(module_parser *m) {
   sci_expect_punct(p, ':', "after the name of a table");
   sci_stated_type t = {.where = p->tok.begin};
   sci_expect_word(p, "memref");
-  sci_parse_dims(p, &t);
+  sci_parse_dims(p, &t, true);
   sci_expect_punct(p, '>', "at the end of a type");
   sci_expect_punct(p, '=', "before the elements of a table");
   sci_expect_punct(p, '[', "before the elements of a table");

@@ -47,7 +47,7 @@ static void define(proc_parser *k, const sci_token *name, sci_thing_kind kind, u
 static sci_stated_type parse_memref(sci_parser *p) {
   sci_stated_type t = {.where = p->tok.begin};
   sci_expect_word(p, "memref");
-  sci_parse_dims(p, &t);
+  sci_parse_dims(p, &t, true);
   return t;
 }
 
@@ -217,12 +217,13 @@ static void parse_call(proc_parser *k) {
     const char *where = p->tok.begin;
     sci_parse_view(e, &v.buf, &v.index);
     if (views.n == callee->n_in + callee->n_out)
-      sci_fail_at(p, where, SC_ERR_PARSE, "more views than @%s has parameters (%zu)", callee->name, views.n);
+      sci_fail_at(p, where, SC_ERR_PARSE, "a view behind the last parameter (@%s has %zu)", callee->name, views.n);
     if (views.n >= callee->n_in) sci_text_proc_wrote(k->out, e->s, v.buf);
     sci_vec_push(&p->env->scratch, &views, v);
   }
   if (views.n != callee->n_in + callee->n_out)
-    sci_fail_at(p, name.begin, SC_ERR_PARSE, "@%s has %u parameters, found %zu views", callee->name, callee->n_in + callee->n_out, views.n);
+    sci_fail_at(p, name.begin, SC_ERR_PARSE, "@%s has %u parameter%s, found %zu view%s", callee->name, callee->n_in + callee->n_out,
+                callee->n_in + callee->n_out == 1 ? "" : "s", views.n, views.n == 1 ? "" : "s");
   sci_advance(p);
   sci_emit_call(e->block, e->s, at, (uint32_t)views.n, views.data);
 }

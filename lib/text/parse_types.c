@@ -158,7 +158,7 @@ sc_dtype sci_parse_dtype(sci_parser *p) {
 }
 
 /* Read from the characters, for "3xfloat64" is no token. */
-void sci_parse_dims(sci_parser *p, sci_stated_type *t) {
+void sci_parse_dims(sci_parser *p, sci_stated_type *t, bool dense) {
   sci_lexer *x = &p->lexer;
   int64_t size = 1;
   bool zero = false, overflow = false;
@@ -182,7 +182,7 @@ void sci_parse_dims(sci_parser *p, sci_stated_type *t) {
     }
     x->at++;
   }
-  if (!zero && (overflow || size > SC_MAX_ELEMENTS))
+  if (dense && !zero && (overflow || size > SC_MAX_ELEMENTS))
     sci_fail_at(p, t->where, SC_ERR_OVERFLOW, "a type of more than %lld elements", (long long)SC_MAX_ELEMENTS);
   sci_advance(p);
   t->dtype = sci_parse_dtype(p);
@@ -240,7 +240,7 @@ sci_stated_type sci_parse_type(sci_parser *p, bool allow_sparse) {
   bool sparse = allow_sparse && sci_at_word(p, "sparse");
   if (!sparse && !sci_at_word(p, "tensor")) sci_unexpected(p, allow_sparse ? "a type (tensor<..> or sparse<..>)" : "a type (tensor<..>)");
   sci_advance(p);
-  sci_parse_dims(p, &t);
+  sci_parse_dims(p, &t, !sparse);
   parse_diff(p, &t);
   if (sparse) parse_pattern(p, &t);
   sci_expect_punct(p, '>', "at the end of a type");
