@@ -157,7 +157,7 @@ static const sci_port_info *make_ports(module_parser *m) {
   const sci_text_proc *entry = &m->entry;
   sci_port_info *ports = SCI_ZEROS(&m->e.s->arena, sci_port_info, entry->params.n);
   if (m->ports.n && m->ports.n != entry->params.n)
-    sci_fail_at(p, m->ports.data[0].where, SC_ERR_SHAPE, "%zu inputs and outputs where the last procedure has %zu parameters", m->ports.n,
+    sci_fail_at(p, m->ports.data[0].where, SC_ERR_SHAPE, "%zu inputs and outputs, but the last procedure's parameters are %zu", m->ports.n,
                 entry->params.n);
   for (size_t i = 0; i < entry->params.n; i++) {
     const sci_text_param *param = &entry->params.data[i];

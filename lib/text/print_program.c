@@ -9,10 +9,11 @@
 #include "lib/text/words.h"
 
 enum {
-  SHARED_OPS = 4, /* a value used more than once is repeated up to this many operations */
-  LARGE_OPS = 24, /* a statement's tree beyond this size names its larger parts ... */
-  PART_OPS = 8,   /* ... those beyond this one */
-  DEEP = 12,      /* nesting beyond this depth is cut */
+  SHARED_OPS = 1,   /* a value used more than once is repeated up to this many operations, */
+  SHARED_INDEX = 4, /* an index up to this many */
+  LARGE_OPS = 24,   /* a statement's tree beyond this size names its larger parts ... */
+  PART_OPS = 8,     /* ... those beyond this one */
+  DEEP = 12,        /* nesting beyond this depth is cut */
 };
 
 typedef struct label {
@@ -275,7 +276,7 @@ static void measure(printer *p, sci_val v) {
     st->ops = (uint16_t)(st->ops + a->ops);
     if (a->depth >= st->depth) st->depth = (uint16_t)(a->depth + 1);
   }
-  if (st->uses > 1 && st->ops > SHARED_OPS) put_abbreviation(p, v);
+  if (st->uses > 1 && st->ops > (val->dtype == SC_INT64 ? SHARED_INDEX : SHARED_OPS)) put_abbreviation(p, v);
 }
 
 /* Prints the abbreviations that a statement's value needs before the statement itself. */
