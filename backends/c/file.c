@@ -92,7 +92,7 @@ static sc_status render_c(sci_env *env, const sci_render_request *request, char 
   if (!SCI_TRY(env, &fr)) {
     sci_bytes_free(env, out[0]);
     out[0] = NULL;
-    return env->n_diags ? env->diags[0].status : SC_ERR_MEMORY;
+    return env->n_diags ? env->diags[env->n_diags - 1].status : SC_ERR_MEMORY;
   }
   c_render r = {.env = env, .p = request->program, .s = request->program->store, .o = request->c ? request->c : &defaults};
   sci_module_info m = sci_module_info_make(env, r.p, r.o->name, r.o->prefix);

@@ -11,10 +11,8 @@ static void put_command(const c_render *r, sci_text *out, const char *compiler, 
   sci_putf(out, " * %s -O3", compiler);
   if (*target_flags) sci_putf(out, " %s", target_flags);
   for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) sci_putf(out, " %s", flags[i]);
-  /* Compilers replace some math routines by others with other roundings: powers always, and calls of known arguments. */
   for (int op = 0; op < SCI_OP_COUNT; op++) {
-    bool keeps = op == SCI_OP_pow || r->p->rounding == SC_ROUNDING_STRICT;
-    if (!keeps || !r->needs.called[op] || !(sci_ops[op].traits & SCI_LIBM)) continue;
+    if (!r->needs.called[op] || !sci_keeps_call((sci_op)op, (sc_rounding)r->p->rounding)) continue;
     sci_putf(out, " -fno-builtin-%s -fno-builtin-%sf", sci_ops[op].name, sci_ops[op].name);
   }
   sci_putf(out, " -c %s.c\n", sci_c_file_name(r));

@@ -30,6 +30,8 @@ SC_API const char *sc_module_source(const sc_module *m);
 SC_API const char *sc_module_header(const sc_module *m);
 /* Writes NAME.c and NAME.h into an existing folder: to temporary names first, then renamed, so a failure leaves nothing new. */
 SC_API sc_status sc_module_write(sc_module *m, const char *folder);
+/* Why the last write failed, or NULL: a module outlives its context, so it keeps its own message. */
+SC_API const char *sc_module_error(const sc_module *m);
 SC_API void sc_module_destroy(sc_module *m);
 
 SC_END_DECLS

@@ -28,6 +28,12 @@ sci_module_info sci_module_info_make(sci_env *env, const sci_program *p, const c
 /* Bytes of one element of the entry's pointers: 8, 4 or (void) 1. */
 int64_t sci_abi_unit(sci_abi abi);
 
+/* Whether a recipe must keep compilers from replacing calls of this routine: gcc and clang turn some powers into other routines with other
+ * roundings, always; the strict recipe keeps every call of the math library, known arguments included. */
+static inline bool sci_keeps_call(sci_op op, sc_rounding rounding) {
+  return op == SCI_OP_pow || (rounding == SC_ROUNDING_STRICT && sci_ops[op].traits & SCI_LIBM);
+}
+
 /* The JIT's and the exporter's entry check the same things in the same order: arg and res, w when there is a workspace, inputs, outputs that
  * hold values. Status codes are SC_KERNEL_* of scaly/kernel.h. A callee gets the caller's w advanced past the caller's own window, and NULL when
  * it needs none. */

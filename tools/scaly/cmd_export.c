@@ -32,6 +32,9 @@ static int export(const arguments *args) {
   if (module && sc_module_write(module, folder) == SC_OK) {
     const char *name = sc_module_name(module);
     printf("%s/%s.c\n%s/%s.h\n", folder, name, folder, name);
+  } else if (module) {
+    complain("%s", sc_module_error(module));
+    code = EXIT_ENVIRONMENT;
   } else {
     code = report_context(m.cx);
   }

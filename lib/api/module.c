@@ -1,0 +1,199 @@
+/* Owns the public functions of scaly/module.h: rendering C, and writing it so that a failure leaves nothing behind. */
+#define _POSIX_C_SOURCE 200809L
+#include "lib/expr/expr.h"
+#include "lib/module/backend.h"
+#include "lib/target/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The texts lie behind the module in one block: it outlives its context. */
+struct sc_module {
+  sc_allocator alloc;
+  size_t size;
+  const char *name, *source, *header;
+  char error[512]; /* of the last write */
+};
+
+/* ---- rendering ---- */
+
+static const char *append(char **at, const char *text, size_t n) {
+  char *copy = *at;
+  memcpy(copy, text, n);
+  copy[n] = 0;
+  *at += n + 1;
+  return copy;
+}
+
+static sc_module *make_module(sci_env *env, const char *name, char *const text[2], const size_t size[2]) {
+  size_t total = sizeof(sc_module) + strlen(name) + size[0] + size[1] + 3;
+  sc_module *m = env->alloc.reallocate(env->alloc.user, NULL, 0, total);
+  if (!m) sci_fail(env, SC_ERR_MEMORY, "out of memory: %zu bytes could not be allocated", total);
+  *m = (sc_module){.alloc = env->alloc, .size = total};
+  char *at = (char *)(m + 1);
+  m->name = append(&at, name, strlen(name));
+  m->source = append(&at, text[0], size[0]);
+  m->header = append(&at, text[1], size[1]);
+  return m;
+}
+
+typedef struct texts {
+  sci_env *env;
+  char *text[2];
+} texts;
+
+static void free_texts(void *what) {
+  texts *t = what;
+  sci_bytes_free(t->env, t->text[0]);
+  sci_bytes_free(t->env, t->text[1]);
+}
+
+sc_module *sc_render_c_program(const sc_program *p, const sc_c_options *options) {
+  if (!p) return NULL;
+  sci_env *env = &p->cx->env;
+  sci_frame fr;
+  if (!SCI_TRY(env, &fr)) return NULL;
+  texts *t = SCI_NEW(&env->scratch, texts);
+  size_t size[2];
+  t->env = env;
+  if (sci_backend_c.render(env, &(sci_render_request){.program = p, .c = options}, t->text, size) != SC_OK) sci_unwind(env);
+  sci_defer(env, free_texts, t);
+  sc_module *m = make_module(env, options && options->name ? options->name : p->name, t->text, size);
+  sci_keep(env, t);
+  free_texts(t);
+  sci_leave(env, &fr);
+  return m;
+}
+
+static void find_target(sci_env *env, const char *name, sc_target *out) {
+  if (sci_target_find(name, out)) return;
+  sci_text known;
+  sci_text_init(&known, &env->scratch);
+  for (size_t i = 0; i < sc_target_preset_count(); i++) sci_putf(&known, "%s%s", i ? ", " : "", sc_target_preset_name(i));
+  sci_fail(env, SC_ERR_NAME, "no processor is called '%.100s'; there are %s", name, known.data);
+}
+
+sc_module *sc_render_c(const sc_function *f, const sc_c_options *options) {
+  if (!f) return NULL;
+  sci_env *env = &f->cx->env;
+  sc_target target;
+  sci_frame fr;
+  if (!SCI_TRY(env, &fr)) return NULL;
+  find_target(env, options && options->cpu ? options->cpu : "generic", &target);
+  sci_leave(env, &fr);
+  sc_lower_options lower = options && options->lower ? *options->lower : (sc_lower_options){0};
+  lower.target = &target;
+  lower.rounding = options ? options->rounding : SC_ROUNDING_DEFAULT;
+  sc_program *p = sc_lower(f, &lower);
+  sc_module *m = sc_render_c_program(p, options);
+  sc_program_destroy(p);
+  return m;
+}
+
+const char *sc_module_name(const sc_module *m) {
+  return m ? m->name : NULL;
+}
+
+const char *sc_module_source(const sc_module *m) {
+  return m ? m->source : NULL;
+}
+
+const char *sc_module_header(const sc_module *m) {
+  return m ? m->header : NULL;
+}
+
+const char *sc_module_error(const sc_module *m) {
+  return m && m->error[0] ? m->error : NULL;
+}
+
+void sc_module_destroy(sc_module *m) {
+  if (!m) return;
+  sc_allocator alloc = m->alloc;
+  alloc.reallocate(alloc.user, m, m->size, 0);
+}
+
+/* ---- writing ---- */
+
+enum { PATH_ROOM = 4096 };
+
+typedef struct output {
+  const char *text;
+  char path[PATH_ROOM], temporary[PATH_ROOM];
+  bool existed;
+} output;
+
+static sc_status problem(sc_module *m, const char *what, const char *path) {
+  snprintf(m->error, sizeof m->error, "%s '%.300s': %s", what, path, strerror(errno));
+  return SC_ERR_IO;
+}
+
+static bool write_all(int file, const char *text, size_t n) {
+  while (n) {
+    ssize_t done = write(file, text, n);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) return false;
+    text += done;
+    n -= (size_t)done;
+  }
+  return true;
+}
+
+/* Names the two files. A folder in the place of a file is found before anything is written. */
+static sc_status name_output(sc_module *m, output *o, const char *folder, const char *ending) {
+  int n = snprintf(o->path, sizeof o->path, "%s/%s%s", folder, m->name, ending);
+  struct stat st;
+  errno = n < 0 || (size_t)n + 32 > sizeof o->path ? ENAMETOOLONG : 0;
+  if (errno) return problem(m, "could not write", folder);
+  o->existed = lstat(o->path, &st) == 0;
+  errno = o->existed && S_ISDIR(st.st_mode) ? EISDIR : 0;
+  return errno ? problem(m, "could not write", o->path) : SC_OK;
+}
+
+static int create_temporary(output *o) {
+  for (int i = 0; i < 1000; i++) {
+    snprintf(o->temporary, sizeof o->temporary, "%.4060s.%ld-%d.tmp", o->path, (long)getpid(), i);
+    int file = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file >= 0 || errno != EEXIST) return file;
+  }
+  return -1;
+}
+
+static sc_status write_temporary(sc_module *m, output *o) {
+  int file = create_temporary(o);
+  if (file < 0) {
+    o->temporary[0] = 0;
+    return problem(m, "could not create", o->path);
+  }
+  bool written = write_all(file, o->text, strlen(o->text));
+  int reason = errno;
+  bool closed = close(file) == 0;
+  if (!written) errno = reason;
+  return written && closed ? SC_OK : problem(m, "could not write", o->path);
+}
+
+static sc_status move_into_place(sc_module *m, output *o) {
+  if (rename(o->temporary, o->path) != 0) return problem(m, "could not write", o->path);
+  o->temporary[0] = 0;
+  return SC_OK;
+}
+
+sc_status sc_module_write(sc_module *m, const char *folder) {
+  if (!m || !folder) return SC_ERR_ARGUMENT;
+  m->error[0] = 0;
+  output files[2] = {{.text = m->header}, {.text = m->source}};
+  sc_status status = name_output(m, &files[0], folder, ".h");
+  if (status == SC_OK) status = name_output(m, &files[1], folder, ".c");
+  for (int i = 0; i < 2 && status == SC_OK; i++) status = write_temporary(m, &files[i]);
+  int moved = 0;
+  while (moved < 2 && status == SC_OK) {
+    status = move_into_place(m, &files[moved]);
+    moved += status == SC_OK;
+  }
+  for (int i = 0; i < 2; i++)
+    if (files[i].temporary[0]) unlink(files[i].temporary);
+  if (status != SC_OK && moved == 1 && !files[0].existed) unlink(files[0].path);
+  return status;
+}

@@ -1,0 +1,105 @@
+/* Owns finding and opening the LLVM plugin, once, on first use. */
+#define _GNU_SOURCE /* dladdr */
+#include "lib/api/kernel.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#ifdef __APPLE__
+#define PLUGIN_FILE "libscaly-llvm.dylib"
+#else
+#define PLUGIN_FILE "libscaly-llvm.so"
+#endif
+
+typedef struct places {
+  sci_env *env;
+  const char *paths[8];
+  size_t n;
+} places;
+
+static void add_place(places *p, const char *dir, size_t dir_length, const char *below) {
+  sci_arena *scratch = &p->env->scratch;
+  p->paths[p->n++] = sci_asprintf(scratch, "%.*s%s/" PLUGIN_FILE, (int)dir_length, dir, below);
+}
+
+/* Beside the file that `path` names, in a library folder beside that folder. */
+static void add_places_around(places *p, const char *path) {
+  const char *slash = strrchr(path, '/');
+  if (!slash) return;
+  add_place(p, path, (size_t)(slash - path), "");
+  add_place(p, path, (size_t)(slash - path), "/../lib");
+  add_place(p, path, (size_t)(slash - path), "/../lib/scaly");
+}
+
+/* The file that holds this code: the library, or the program it was linked into, whose name may be relative to a folder left since. */
+static void add_own_places(places *p) {
+  Dl_info info;
+  bool found = dladdr((const void *)(uintptr_t)sci_llvm_plugin, &info) && info.dli_fname;
+  if (found) add_places_around(p, info.dli_fname);
+#ifdef __linux__
+  char exe[4096];
+  ssize_t n = found && info.dli_fname[0] == '/' ? -1 : readlink("/proc/self/exe", exe, sizeof exe - 1);
+  if (n <= 0) return;
+  exe[n] = 0;
+  add_places_around(p, exe);
+#endif
+}
+
+static places usual_places(sci_env *env, const char *dir) {
+  places p = {.env = env};
+  if (dir) {
+    add_place(&p, dir, strlen(dir), "");
+    return p;
+  }
+  add_own_places(&p);
+#ifdef SCALY_PLUGIN_DIR
+  add_place(&p, SCALY_PLUGIN_DIR, strlen(SCALY_PLUGIN_DIR), "");
+#endif
+  return p;
+}
+
+static const sci_backend *open_plugin(sci_env *env, const char *path) {
+  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!library) sci_fail(env, SC_ERR_UNAVAILABLE, "the LLVM plugin could not be opened: %s", dlerror());
+  /* POSIX has functions come out of dlsym as object pointers. */
+  union {
+    void *object;
+    sci_plugin_fn function;
+  } entry = {dlsym(library, SCI_PLUGIN_SYMBOL)};
+  const sci_backend *backend = entry.object ? entry.function() : NULL;
+  if (!backend || backend->abi != SCI_BACKEND_ABI)
+    sci_fail(env, SC_ERR_UNAVAILABLE, "the LLVM plugin %s belongs to another version of Scaly", path);
+  return backend;
+}
+
+static const sci_backend *find_plugin(sci_env *env, const char *dir) {
+  places p = usual_places(env, dir);
+  sci_text looked;
+  sci_text_init(&looked, &env->scratch);
+  for (size_t i = 0; i < p.n; i++) {
+    if (access(p.paths[i], F_OK) == 0) return open_plugin(env, p.paths[i]);
+    sci_putf(&looked, "%s%s", i ? ", " : "", p.paths[i]);
+  }
+  sci_fail(env, SC_ERR_UNAVAILABLE,
+           "no in-process compiler: the LLVM plugin was not found (build Scaly with LLVM 19 or newer, Debian: llvm-19-dev); looked for %s",
+           looked.n ? looked.data : PLUGIN_FILE);
+}
+
+/* An opened plugin stays open for the life of the process, so a second dlopen of the same file only counts. */
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+static const sci_backend *usual;
+
+static void unlock(void *mutex) {
+  pthread_mutex_unlock(mutex);
+}
+
+const sci_backend *sci_llvm_plugin(sci_env *env, const char *dir) {
+  pthread_mutex_lock(&opening);
+  sci_defer(env, unlock, &opening);
+  const sci_backend *backend = !dir && usual ? usual : find_plugin(env, dir);
+  if (!dir) usual = backend;
+  sci_keep(env, &opening);
+  pthread_mutex_unlock(&opening);
+  return backend;
+}
