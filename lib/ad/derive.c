@@ -2,6 +2,7 @@
 #include "lib/ad/derive.h"
 
 #include "lib/base/text.h"
+#include "lib/expr/simplify.h"
 
 typedef struct derivation {
   sc_context *cx;
@@ -335,5 +336,8 @@ sc_function *sci_derive(sc_context *cx, sc_function *f, const char *name, const 
   sc_function *g = sci_make_function(cx, name ? name : default_name(cx, f, requests, n), d.in.data, d.in.n, d.out.data, d.out.n);
   g->set_hint = g->hint = f->hint;
   g->strict_nan = f->strict_nan || (options && options->strict_nan);
-  return g;
+  sc_function *simple = sci_simplify(cx, g, false, NULL);
+  g->held = false;
+  simple->held = true;
+  return simple;
 }

@@ -1,6 +1,8 @@
 /* Owns the public functions of scaly/program.h, printing aside. */
 #include "scaly/program.h"
 
+#include "lib/api/enter.h"
+#include "lib/expr/simplify.h"
 #include "lib/lower/lower.h"
 #include "lib/passes/passes.h"
 #include "lib/program/stats.h"
@@ -19,14 +21,16 @@ static sc_program *optimized(sci_program *p, const sc_lower_options *options) {
 sc_program *sc_lower(const sc_function *f, const sc_lower_options *options) {
   if (!f) return NULL;
   sc_context *cx = f->cx;
-  sci_frame fr;
-  if (!SCI_TRY(&cx->env, &fr)) return NULL;
-  sci_program *p = sci_lower(cx, f, options);
+  sci_call_frame fr;
+  if (!SCI_ENTER(cx, &fr)) return NULL;
+  /* A private copy: the graph stays as it is for differentiation and reading. */
+  sci_program *p = sci_lower(cx, sci_simplify(cx, (sc_function *)(uintptr_t)f, true, NULL), options);
+  sci_context_rollback(cx, fr.mark);
   p->target = options && options->target ? *options->target : *sci_target_host();
   p->rounding = (uint8_t)(options ? options->rounding : SC_ROUNDING_DEFAULT);
   sci_dump_stage(p, options, "lower");
   p = optimized(p, options);
-  sci_leave(&cx->env, &fr);
+  sci_return(cx, &fr);
   return p;
 }
 
