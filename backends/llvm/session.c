@@ -20,6 +20,16 @@ static void after_fork(void) {
   pthread_rwlock_unlock(&compiling);
 }
 
+static void make_lock(void) {
+  pthread_rwlockattr_t attr;
+  pthread_rwlockattr_init(&attr);
+#ifdef __GLIBC__
+  pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP); /* compiling threads must not starve fork */
+#endif
+  pthread_rwlock_init(&compiling, &attr);
+  pthread_rwlockattr_destroy(&attr);
+}
+
 static void on_fatal(const char *reason) {
   sci_llvm_guard *g = sci_llvm_guard_get();
   if (!g->armed) return; /* not in a call of ours: LLVM ends the process as it would without us */
@@ -29,14 +39,8 @@ static void on_fatal(const char *reason) {
 }
 
 static void start(void) {
-  pthread_rwlockattr_t attr;
-  pthread_rwlockattr_init(&attr);
-#ifdef __GLIBC__
-  pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP); /* compiling threads must not starve fork */
-#endif
-  pthread_rwlock_init(&compiling, &attr);
-  pthread_rwlockattr_destroy(&attr);
-  pthread_atfork(before_fork, after_fork, after_fork);
+  make_lock();
+  pthread_atfork(before_fork, after_fork, make_lock); /* a child's lock would wait for its parent's threads */
   LLVMInstallFatalErrorHandler(on_fatal);
 }
 

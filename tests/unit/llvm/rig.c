@@ -17,12 +17,10 @@ const sci_backend *rig_backend(void) {
   return backend;
 }
 
-static sci_frame frame; /* everything between begin and ready runs in one */
-
 void rig_begin(rig *r, const char *target) {
   memset(r, 0, sizeof *r);
   sci_env_init(&r->env, NULL);
-  if (!SCI_TRY(&r->env, &frame)) cr_assert_fail("%s", r->env.diags[0].message);
+  if (!SCI_TRY(&r->env, &r->frame)) cr_assert_fail("%s", r->env.diags[0].message);
   r->s = sci_store_create(&r->env);
   r->p = sci_program_create(NULL, r->s);
   r->p->name = "f";
@@ -81,7 +79,7 @@ void rig_ready(rig *r) {
   r->p->ports = ports;
   sci_program_check(r->p);
   sci_keep(&r->env, r->p);
-  sci_leave(&r->env, &frame);
+  sci_leave(&r->env, &r->frame);
 }
 
 sc_status rig_try(rig *r, sci_code *out) {

@@ -7,6 +7,7 @@
 
 typedef struct rig {
   sci_env env;
+  sci_frame frame; /* everything between begin and ready runs in it */
   sci_store *s;
   sci_program *p;
   SCI_VEC(const sci_proc *) procs;
