@@ -2,7 +2,7 @@
 #
 # A code block that opens with a comment naming a file ("/* tour.c", "// f.scaly") is that file. In a block of kind "console", a line
 # "$ COMMAND" is run and must print the lines that follow, where "..." stands for anything within a line and a line of "..."
-# alone for any number of lines.
+# alone for any number of lines. In a block of kind "console approx" every number stands for any number.
 set -u
 source=$1 work=$2
 rm -rf "$work"
@@ -11,10 +11,18 @@ cd "$work" || exit 1
 for folder in build include tests tools; do ln -s "$source/$folder" $folder; done
 
 failures=0 commands=0
+# Numbers and the blanks that align them, made alike.
+blur() {
+  sed -E 's/[0-9]+([.,][0-9]+)*([eE][-+]?[0-9]+)?/N/g; s/ +/ /g'
+}
 check() { # COMMAND EXPECTED
   commands=$((commands + 1))
   local got pattern
   got=$(bash -c "$1" 2>&1 </dev/null)
+  if [ "$kind" = "console approx" ]; then
+    got=$(blur <<<"$got")
+    set -- "$1" "$(blur <<<"$2")"
+  fi
   pattern=$(sed -e 's/[][\.*^$+?(){}|]/\\&/g' -e 's/^\\\.\\\.\\\.$/@any@/' -e 's/\\\.\\\.\\\./[^\n]*/g' <<<"$2")
   pattern=${pattern//@any@/.*}
   if ! [[ $got =~ ^$pattern$ ]]; then
@@ -39,7 +47,7 @@ while IFS= read -r line; do
       ;;
     *)
       [ -n "$kind" ] || continue
-      if [ "$kind" = console ]; then
+      if [[ $kind = console* ]]; then
         if [ "${line#'$ '}" != "$line" ]; then
           finish_command
           command=${line#'$ '}
