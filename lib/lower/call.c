@@ -53,8 +53,10 @@ const sci_plan *sci_plan_of(const sci_plan *plans, uint32_t n, uint32_t function
   uint32_t lo = 0, hi = n;
   while (hi - lo > 1) {
     uint32_t mid = lo + (hi - lo) / 2;
-    if (plans[mid].f->id <= function) lo = mid;
-    else hi = mid;
+    if (plans[mid].f->id <= function)
+      lo = mid;
+    else
+      hi = mid;
   }
   return &plans[lo];
 }
@@ -90,7 +92,8 @@ static sci_view input_view(sci_lowering *l, uint32_t num, uint32_t k, int64_t si
 }
 
 /* Where output `member` (SCI_NIL: nobody uses this one) goes, `size` elements per iteration. */
-static const sci_place *output_place(sci_lowering *l, uint32_t member, const sci_formal *formal, int64_t length, int64_t size) {
+static const sci_place *output_place(sci_lowering *l, uint32_t member, const sci_formal *formal, int64_t length,
+                                     int64_t size) {
   if (member != SCI_NIL) return sci_target(l, member, formal->name);
   sc_dtype dtype = (sc_dtype)sci_type_of(l->cx, formal->node)->dtype;
   return sci_place_whole(l, sci_private(l, dtype, length * size, formal->name), length * size);
@@ -115,7 +118,8 @@ static void emit(sci_lowering *l, uint32_t num) {
   for (uint32_t o = 0; o < f->n_out; o++) members[o] = SCI_NIL;
   for (uint32_t m = num; m != SCI_NIL; m = l->siblings[m].next) members[attr_of(l, m)->output] = m;
   for (uint32_t o = f->n_out; o-- > 0;)
-    if (callee->kept_out[o]) places[o] = output_place(l, members[o], &f->out[o], length, sci_type_of(l->cx, f->out[o].node)->size);
+    if (callee->kept_out[o])
+      places[o] = output_place(l, members[o], &f->out[o], length, sci_type_of(l->cx, f->out[o].node)->size);
   sci_block_builder body;
   sci_block_begin(&body, l->s);
   sci_var var = length > 1 ? sci_loop_var(l, 0) : SCI_NIL;
@@ -123,7 +127,8 @@ static void emit(sci_lowering *l, uint32_t num) {
   for (uint32_t k = 0; k < f->n_in; k++)
     if (callee->kept_in[k]) views[n++] = input_view(l, num, k, sci_type_of(l->cx, f->in[k].node)->size, i);
   for (uint32_t o = 0; o < f->n_out; o++)
-    if (callee->kept_out[o]) views[n++] = output_view(l, places[o], length, sci_type_of(l->cx, f->out[o].node)->size, i);
+    if (callee->kept_out[o])
+      views[n++] = output_view(l, places[o], length, sci_type_of(l->cx, f->out[o].node)->size, i);
   sci_emit_call(length > 1 ? &body : &l->top, l->s, callee->proc, n, views);
   if (length > 1) sci_emit_loop(&l->top, l->s, SCI_LOOP_INDEPENDENT, var, length, sci_block_end(&body, l->s));
 }

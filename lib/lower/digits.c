@@ -62,8 +62,10 @@ void sci_coalesce(sci_digits *x) {
   for (uint32_t i = 0; i < x->n; i++) {
     sci_digit d = x->d[i];
     if (d.extent == 1) continue;
-    if (n && x->d[n - 1].stride == d.stride * d.extent) x->d[n - 1] = (sci_digit){x->d[n - 1].extent * d.extent, d.stride};
-    else x->d[n++] = d;
+    if (n && x->d[n - 1].stride == d.stride * d.extent)
+      x->d[n - 1] = (sci_digit){x->d[n - 1].extent * d.extent, d.stride};
+    else
+      x->d[n++] = d;
   }
   x->n = n;
 }
@@ -74,7 +76,8 @@ int64_t sci_digits_at(const sci_digits *x, int64_t flat) {
   return at;
 }
 
-/* Greedy from the least significant end: the longest run of equal steps is a whole number of any digits that describe the table. */
+/* Greedy from the least significant end: the longest run of equal steps is a whole number of any digits that describe
+ * the table. */
 bool sci_digits_of_table(sci_digits *x, const int64_t *table, int64_t n) {
   enum { LEVELS = 4 };
   *x = (sci_digits){.offset = table[0]};
@@ -146,7 +149,8 @@ static bool slice_axis(sci_digits *out, const sci_digits *axis, int64_t extent, 
   return true;
 }
 
-const sci_place *sci_place_slice(sci_lowering *l, const sci_place *p, int rank, const int64_t *shape, const sci_slice_axis *axes) {
+const sci_place *sci_place_slice(sci_lowering *l, const sci_place *p, int rank, const int64_t *shape,
+                                 const sci_slice_axis *axes) {
   sci_digits x = sci_digits_of(p), out = {.offset = p->offset};
   uint32_t first[SC_MAX_RANK + 1];
   if (!sci_split_shape(&x, rank, shape, first)) return NULL;
@@ -157,7 +161,8 @@ const sci_place *sci_place_slice(sci_lowering *l, const sci_place *p, int rank, 
   return sci_place_like(l, p, &out);
 }
 
-const sci_place *sci_place_transpose(sci_lowering *l, const sci_place *p, int rank, const int64_t *shape, const int *axes) {
+const sci_place *sci_place_transpose(sci_lowering *l, const sci_place *p, int rank, const int64_t *shape,
+                                     const int *axes) {
   sci_digits x = sci_digits_of(p), out = {.offset = p->offset};
   uint32_t first[SC_MAX_RANK + 1];
   if (!sci_split_shape(&x, rank, shape, first)) return NULL;

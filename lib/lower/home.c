@@ -1,4 +1,5 @@
-/* Owns homes: which nodes are computed in the storage of an output, of a joined tensor or of the tensor that an index_set completes. */
+/* Owns homes: which nodes are computed in the storage of an output, of a joined tensor or of the tensor that an
+ * index_set completes. */
 #include "lib/lower/state.h"
 
 uint32_t sci_only_part(const sci_lowering *l, uint32_t join) {
@@ -66,7 +67,8 @@ static bool accepts(const sci_lowering *l, uint32_t num, const sci_place *p) {
   return false;
 }
 
-/* The operand whose elements a view or a join of one part shows, and where they are when the node's are at *p. SCI_NIL: not such a node. */
+/* The operand whose elements a view or a join of one part shows, and where they are when the node's are at *p. SCI_NIL:
+ * not such a node. */
 static uint32_t look_through(sci_lowering *l, uint32_t num, const sci_place **p) {
   unsigned op = sci_node_of(l, num)->op;
   if (op == SCI_X_reshape || op == SCI_X_stop_gradient) return sci_arg_of(l, num, 0);
@@ -152,7 +154,8 @@ void sci_assign_homes(sci_lowering *l, uint32_t n, const uint32_t *roots, const 
     if (!sci_is_live(l, num)) continue;
     int64_t size = sci_type_at(l, num)->size;
     if (!l->slots[num].home && joins(l, num))
-      give(l, num, (sci_home){sci_place_whole(l, sci_private(l, sci_dtype_at(l, num), size, NULL), size), false, SCI_NIL});
+      give(l, num,
+           (sci_home){sci_place_whole(l, sci_private(l, sci_dtype_at(l, num), size, NULL), size), false, SCI_NIL});
     if (l->slots[num].home) propagate(l, num);
   }
 }

@@ -1,7 +1,9 @@
-/* Owns fixed index tables: gather, scatter, index_add and index_set, by digits where the table has any and through a constant otherwise. */
+/* Owns fixed index tables: gather, scatter, index_add and index_set, by digits where the table has any and through a
+ * constant otherwise. */
 #include "lib/lower/state.h"
 
-/* A place for n elements at given addresses of a buffer. A table counts from `origin`, so that one table serves many tensors. */
+/* A place for n elements at given addresses of a buffer. A table counts from `origin`, so that one table serves many
+ * tensors. */
 static const sci_place *place_at(sci_lowering *l, sci_buf buf, int64_t origin, const int64_t *address, int64_t n) {
   sci_digits x;
   if (sci_digits_of_table(&x, address, n)) return sci_place_new(l, buf, &x);
@@ -45,7 +47,8 @@ void sci_lower_gather(sci_lowering *l, uint32_t num) {
 }
 
 /* Whether no index occurs twice, and the positions whose index does not occur again later, in order. */
-static bool last_of_each(sci_lowering *l, const int32_t *indices, int64_t n, int64_t size, int32_t *last, int64_t *n_last) {
+static bool last_of_each(sci_lowering *l, const int32_t *indices, int64_t n, int64_t size, int32_t *last,
+                         int64_t *n_last) {
   uint8_t *seen = SCI_ZEROS(l->scratch, uint8_t, (size + 7) / 8);
   int64_t first = n;
   for (int64_t k = n; k-- > 0;) {
@@ -131,6 +134,7 @@ void sci_lower_index_set(sci_lowering *l, uint32_t num) {
   const sci_slot *slot = &l->slots[values];
   if (distinct && slot->val == SCI_NIL && sci_place_is(slot->place, to)) return;
   sci_operand from = sci_operand_of(l, values);
-  if (!distinct && from.place) from.place = place_at(l, from.place->buf, origin_of(from.place), addresses(l, from.place, last, kept), kept);
+  if (!distinct && from.place)
+    from.place = place_at(l, from.place->buf, origin_of(from.place), addresses(l, from.place, last, kept), kept);
   sci_copy(l, from, to);
 }

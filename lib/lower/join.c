@@ -1,9 +1,10 @@
-/* Owns stack and concat: parts that were not computed in place are copied there, evenly spaced single elements by one loop. */
+/* Owns stack and concat: parts that were not computed in place are copied there, evenly spaced single elements by one
+ * loop. */
 #include "lib/lower/state.h"
 
 /* Consecutive single-element parts that are evenly spaced where they are, and where they go. */
 typedef struct run {
-  uint32_t first, n; /* parts */
+  uint32_t first, n;          /* parts */
   const sci_place *from, *to; /* of the first */
   int64_t from_step, to_step;
 } run;
@@ -50,8 +51,10 @@ static void copy_parts(sci_lowering *l, uint32_t num, const sci_place *whole) {
       const sci_place *to = sci_part_place(l, num, part, start, whole);
       bool one = t->size == 1 && slot->place && slot->place->table == SCI_NIL && !sci_place_is(slot->place, to);
       if (r.n && (!one || !extend(&r, slot->place, to))) flush(l, num, &r);
-      if (!one) copy_part(l, part, to);
-      else if (r.n++ == 0) r = (run){.first = k, .n = 1, .from = slot->place, .to = to};
+      if (!one)
+        copy_part(l, part, to);
+      else if (r.n++ == 0)
+        r = (run){.first = k, .n = 1, .from = slot->place, .to = to};
     }
     start += node->op == SCI_X_stack ? 1 : t->shape[node->attr];
   }

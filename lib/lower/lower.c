@@ -5,11 +5,6 @@
 
 /* ---- plans: what of each function is needed ---- */
 
-static int by_function(const void *a, const void *b) {
-  uint32_t x = ((const sci_plan *)a)->f->id, y = ((const sci_plan *)b)->f->id;
-  return x < y ? -1 : x > y;
-}
-
 static void collect_order(sc_context *cx, sci_plan *p) {
   const sc_function *f = p->f;
   sci_id *roots = SCI_ARRAY(&cx->env.scratch, sci_id, f->n_out);
@@ -31,7 +26,6 @@ static sci_plan *make_plans(sc_context *cx, const sc_function *f, uint32_t *n) {
     plans[i].kept_in = SCI_ZEROS(scratch, bool, g->n_in);
     plans[i].kept_out = SCI_ZEROS(scratch, bool, g->n_out);
   }
-  qsort(plans, *n, sizeof *plans, by_function);
   memset(plans[*n - 1].used_out, true, f->n_out * sizeof(bool));
   for (uint32_t i = *n; i-- > 0;) {
     collect_order(cx, &plans[i]);
@@ -102,7 +96,8 @@ static out_at *make_parameters(sci_lowering *l, sci_plan *plan, sci_proc *proc, 
     plan->kept_out[o] = is_entry || (plan->used_out[o] && size);
     if (!plan->kept_out[o]) continue;
     params[n++] = parameter(l, &f->out[o], SCI_SPACE_OUTPUT);
-    if (size) outs[(*n_outs)++] = (out_at){sci_number(l->order, f->out[o].node), o, sci_place_whole(l, params[n - 1], size)};
+    if (size)
+      outs[(*n_outs)++] = (out_at){sci_number(l->order, f->out[o].node), o, sci_place_whole(l, params[n - 1], size)};
   }
   proc->n_out = n - proc->n_in;
   proc->params = params;
@@ -118,7 +113,9 @@ static void lower_node(sci_lowering *l, uint32_t num) {
   }
   switch ((sci_xop)op) {
 #define SCI_XOP(name, ...)                                                                                             \
-  case SCI_X_##name: sci_lower_##name(l, num); break;
+  case SCI_X_##name:                                                                                                   \
+    sci_lower_##name(l, num);                                                                                          \
+    break;
 #include "lib/expr/expr_ops.def"
 #undef SCI_XOP
   case SCI_X_FIRST:
@@ -183,7 +180,7 @@ typedef struct names {
   struct {
     const char *name;
     uint32_t next;
-  } *slots;
+  } * slots;
 } names;
 
 static uint32_t find_name(const names *x, const char *name) {

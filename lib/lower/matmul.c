@@ -1,4 +1,5 @@
-/* Owns matrix products: rows of a matrix-vector product are sums; with a matrix on the right every element adds its terms in order. */
+/* Owns matrix products: rows of a matrix-vector product are sums; with a matrix on the right every element adds its
+ * terms in order. */
 #include "lib/lower/state.h"
 
 /* The operand with one digit per axis; copied when its axes are cut finer. */
@@ -51,7 +52,8 @@ static sci_val element(product *x, const sci_digits *d, sci_val i, sci_val j) {
   return d->n == 1 ? at : sci_idx_add(s, at, sci_idx_mul(s, i, d->d[0].stride));
 }
 
-static sci_val read_at(product *x, sci_block_builder *out, const sci_operand *from, const sci_digits *d, sci_val i, sci_val j) {
+static sci_val read_at(product *x, sci_block_builder *out, const sci_operand *from, const sci_digits *d, sci_val i,
+                       sci_val j) {
   if (!from->place) return from->val;
   return sci_read(x->l, out, from->place, element(x, d, i, j), NULL);
 }
@@ -62,7 +64,8 @@ static sci_var index_var(product *x, uint32_t depth, sci_val *val) {
   return v;
 }
 
-static void wrap(product *x, sci_block_builder *out, sci_loop_kind kind, sci_var var, int64_t start, int64_t stop, sci_block_builder *body) {
+static void wrap(product *x, sci_block_builder *out, sci_loop_kind kind, sci_var var, int64_t start, int64_t stop,
+                 sci_block_builder *body) {
   sci_emit(out, sci_loop_stmt(x->l->s, kind, var, start, stop, 1, sci_block_end(body, x->l->s)));
 }
 
@@ -134,6 +137,8 @@ void sci_lower_matmul(sci_lowering *l, uint32_t num) {
   x.c = (sci_operand){SCI_NIL, sci_target(l, num, NULL)};
   x.dc = sci_digits_of(x.c.place);
   sci_split_axes(&x.dc, t->rank, t->shape);
-  if (x.n > 1 && (!x.b.place || x.db.d[1].stride == 1 || x.db.d[0].stride != 1)) by_rows(&x, &l->top);
-  else by_elements(&x, &l->top);
+  if (x.n > 1 && (!x.b.place || x.db.d[1].stride == 1 || x.db.d[0].stride != 1))
+    by_rows(&x, &l->top);
+  else
+    by_elements(&x, &l->top);
 }

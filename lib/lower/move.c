@@ -109,7 +109,8 @@ const sci_place *sci_contiguous(sci_lowering *l, uint32_t num) {
 const sci_place *sci_target(sci_lowering *l, uint32_t num, const char *hint) {
   sci_slot *slot = &l->slots[num];
   int64_t size = sci_type_at(l, num)->size;
-  slot->place = slot->home ? slot->home->place : sci_place_whole(l, sci_private(l, sci_dtype_at(l, num), size, hint), size);
+  slot->place =
+      slot->home ? slot->home->place : sci_place_whole(l, sci_private(l, sci_dtype_at(l, num), size, hint), size);
   if (slot->home && slot->home->after != SCI_NIL) sci_prepare_base(l, slot->home->after);
   l->label = l->s->bufs[slot->place->buf].hint;
   return slot->place;

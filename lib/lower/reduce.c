@@ -41,7 +41,8 @@ static void reduce(sci_lowering *l, uint32_t num, sci_op op) {
     l->slots[num].val = sci_zero(l, (sc_dtype)t->dtype);
     return;
   }
-  sci_sums sums = {.op = op, .dtype = (sc_dtype)t->dtype, .n_terms = t->size / size, .n = 1, .x = {sci_operand_of(l, from)}};
+  sci_sums sums = {
+      .op = op, .dtype = (sc_dtype)t->dtype, .n_terms = t->size / size, .n = 1, .x = {sci_operand_of(l, from)}};
   if (!sums.x[0].place) { /* equal terms: one sum serves every element */
     sums.term[0] = (sci_digits){.n = 1, .d = {{sums.n_terms, 0}}};
     sci_sums_fit(&sums, NULL);

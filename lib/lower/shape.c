@@ -10,8 +10,10 @@ void sci_lower_const(sci_lowering *l, uint32_t num) {
   const sci_type *t = sci_type_at(l, num);
   const void *data = sci_attr(l->cx, l->order->ids[num]);
   sc_dtype dtype = (sc_dtype)t->dtype;
-  if (t->size == 1) l->slots[num].val = sci_val_const(l->s, dtype, sci_scalar_load(dtype, data, 0));
-  else l->slots[num].place = sci_place_whole(l, sci_const_table(l->s, dtype, t->size, data, NULL), t->size);
+  if (t->size == 1)
+    l->slots[num].val = sci_val_const(l->s, dtype, sci_scalar_load(dtype, data, 0));
+  else
+    l->slots[num].place = sci_place_whole(l, sci_const_table(l->s, dtype, t->size, data, NULL), t->size);
 }
 
 static void same_elements(sci_lowering *l, uint32_t num) {
@@ -65,8 +67,10 @@ static bool broadcast_digits(sci_digits *x, const sci_type *from, const sci_type
     bool repeats = axis < 0 || (from->shape[axis] == 1 && to->shape[k] > 1);
     uint32_t n = repeats ? 1 : first[axis + 1] - first[axis];
     if (out.n + n > SCI_MAX_DIGITS) return false;
-    if (repeats) out.d[out.n] = (sci_digit){to->shape[k], 0};
-    else memcpy(&out.d[out.n], &x->d[first[axis]], n * sizeof *x->d);
+    if (repeats)
+      out.d[out.n] = (sci_digit){to->shape[k], 0};
+    else
+      memcpy(&out.d[out.n], &x->d[first[axis]], n * sizeof *x->d);
     out.n += n;
   }
   *x = out;

@@ -1,12 +1,13 @@
 /* The state of lowering one function, and what the families of operations share: places, nests, copies, sums.
  *
- * Nodes are lowered in id order into one block. A node's elements are either one scalar value (it has a single element, or all are equal)
- * or live at a place: a buffer and, for the row-major flattened index of the node, mixed-radix digits with a stride each. Reshapes leave a place
- * as it is, slices, transposes and broadcasts change digits: views cost nothing until a consumer needs contiguous memory. Because the
- * digits are of the flat index, not of the shape, loops over several places run over the coarsest common refinement of their digits.
+ * Nodes are lowered in id order into one block. A node's elements are either one scalar value (it has a single element,
+ * or all are equal) or live at a place: a buffer and, for the row-major flattened index of the node, mixed-radix digits
+ * with a stride each. Reshapes leave a place as it is, slices, transposes and broadcasts change digits: views cost
+ * nothing until a consumer needs contiguous memory. Because the digits are of the flat index, not of the shape, loops
+ * over several places run over the coarsest common refinement of their digits.
  *
- * Before the first statement, sci_assign_homes() gives nodes whose elements will be part of an output or of a joined tensor a home: the place they
- * are computed at, so that nothing is copied that need not be. */
+ * Before the first statement, sci_assign_homes() gives nodes whose elements will be part of an output or of a joined
+ * tensor a home: the place they are computed at, so that nothing is copied that need not be. */
 #ifndef SCI_LOWER_STATE_H
 #define SCI_LOWER_STATE_H
 
@@ -25,8 +26,9 @@ typedef struct sci_digits {
   sci_digit d[SCI_MAX_DIGITS];
 } sci_digits;
 
-/* Where element `flat` of a tensor is: at offset + the sum of stride * digit in `buf`, or, with a constant int32 table, `base` after the
- * element of `buf` that the table holds there. Digits have extents above 1 and are coalesced. Scratch arena. */
+/* Where element `flat` of a tensor is: at offset + the sum of stride * digit in `buf`, or, with a constant int32 table,
+ * `base` after the element of `buf` that the table holds there. Digits have extents above 1 and are coalesced. Scratch
+ * arena. */
 typedef struct sci_place {
   sci_buf buf, table; /* table SCI_NIL: none */
   uint32_t n;
@@ -42,8 +44,8 @@ typedef struct sci_home {
 } sci_home;
 
 typedef struct sci_slot {
-  uint32_t uses;  /* operand slots and outputs that live nodes have for it */
-  sci_val val;    /* its scalar value, or SCI_NIL */
+  uint32_t uses; /* operand slots and outputs that live nodes have for it */
+  sci_val val;   /* its scalar value, or SCI_NIL */
   const sci_place *place;
   const sci_home *home; /* NULL: none */
 } sci_slot;
@@ -51,7 +53,7 @@ typedef struct sci_slot {
 /* What callers must know about a lowered function; one per function. */
 typedef struct sci_plan {
   const sc_function *f;
-  bool *used_out; /* outputs that a caller may use */
+  bool *used_out;           /* outputs that a caller may use */
   bool *kept_in, *kept_out; /* those that are parameters: of the entry all, of others what is used and has elements */
   sci_order order;
   uint32_t proc; /* SCI_NIL: not lowered */
@@ -70,11 +72,11 @@ typedef struct sci_lowering {
   uint32_t n_plans;
   const sci_plan *plan; /* of the function being lowered */
   const sci_order *order;
-  sci_slot *slots;      /* per number of the order */
+  sci_slot *slots; /* per number of the order */
   sci_block_builder top;
   SCI_VEC(sci_local) locals;
   sci_sibling *siblings; /* per number, of calls; NULL: there are none */
-  const char *label; /* of the tensor being written, for the names of loop variables */
+  const char *label;     /* of the tensor being written, for the names of loop variables */
 } sci_lowering;
 
 /* An operand inside loops: a value that is the same everywhere, or a place. */
@@ -104,7 +106,8 @@ static inline uint32_t sci_arg_of(const sci_lowering *l, uint32_t num, uint32_t 
 /* ---- digits (digits.c) ---- */
 
 int64_t sci_shape_size(int rank, const int64_t *shape);
-/* Makes `cut` (a divisor of the size, counted from the least significant end) a boundary between digits. False: not one. */
+/* Makes `cut` (a divisor of the size, counted from the least significant end) a boundary between digits. False: not
+ * one. */
 bool sci_split(sci_digits *x, int64_t cut);
 /* Makes every axis of a shape without zeros a run of whole digits: axis k is d[first[k]] to d[first[k + 1]]. */
 bool sci_split_shape(sci_digits *x, int rank, const int64_t *shape, uint32_t first[SC_MAX_RANK + 1]);
@@ -117,13 +120,16 @@ bool sci_digits_of_table(sci_digits *x, const int64_t *table, int64_t n);
 
 sci_digits sci_digits_of(const sci_place *p);
 const sci_place *sci_place_new(sci_lowering *l, sci_buf buf, const sci_digits *x);
-const sci_place *sci_place_like(sci_lowering *l, const sci_place *p, const sci_digits *x); /* of the same buffer, through the same table */
+const sci_place *sci_place_like(sci_lowering *l, const sci_place *p,
+                                const sci_digits *x); /* of the same buffer, through the same table */
 const sci_place *sci_place_whole(sci_lowering *l, sci_buf buf, int64_t size);
 bool sci_place_is(const sci_place *p, const sci_place *q);
 bool sci_is_contiguous(const sci_place *p);
 /* Restricted to axes (zero counts excluded), or permuted. NULL: a digit would have to be cut unevenly. */
-const sci_place *sci_place_slice(sci_lowering *l, const sci_place *p, int rank, const int64_t *shape, const sci_slice_axis *axes);
-const sci_place *sci_place_transpose(sci_lowering *l, const sci_place *p, int rank, const int64_t *shape, const int *axes);
+const sci_place *sci_place_slice(sci_lowering *l, const sci_place *p, int rank, const int64_t *shape,
+                                 const sci_slice_axis *axes);
+const sci_place *sci_place_transpose(sci_lowering *l, const sci_place *p, int rank, const int64_t *shape,
+                                     const int *axes);
 
 /* ---- loops (nest.c) ---- */
 
@@ -137,8 +143,8 @@ typedef struct sci_nest {
   sci_block_builder *out, level[SCI_MAX_DIGITS]; /* around the loops; inside loop i */
 } sci_nest;
 
-/* The coarsest common loops of places of one size (NULL: a value, nowhere). Returns the first place that does not fit those before it,
- * or SCI_NIL. Contiguous places fit any. */
+/* The coarsest common loops of places of one size (NULL: a value, nowhere). Returns the first place that does not fit
+ * those before it, or SCI_NIL. Contiguous places fit any. */
 uint32_t sci_nest_fit(sci_nest *nest, uint32_t n, const sci_place *const *places);
 void sci_nest_begin(sci_lowering *l, sci_nest *nest, sci_block_builder *out);
 sci_block_builder *sci_nest_body(sci_nest *nest);
@@ -169,9 +175,11 @@ sci_val sci_zero(sci_lowering *l, sc_dtype dtype);
 
 /* Output i of the function, node roots[i], belongs at places[i]. */
 void sci_assign_homes(sci_lowering *l, uint32_t n, const uint32_t *roots, const sci_place *const *places);
-/* A part of a stack or concat, from `start` on along the joined axis, inside the place of the whole. NULL: no digits for it. */
+/* A part of a stack or concat, from `start` on along the joined axis, inside the place of the whole. NULL: no digits
+ * for it. */
 const sci_place *sci_part_place(sci_lowering *l, uint32_t join, uint32_t part, int64_t start, const sci_place *whole);
-uint32_t sci_only_part(const sci_lowering *l, uint32_t join); /* of a join with a single part that has elements; else SCI_NIL */
+uint32_t sci_only_part(const sci_lowering *l,
+                       uint32_t join); /* of a join with a single part that has elements; else SCI_NIL */
 /* Whether a place of length * size elements is made of evenly spaced contiguous slices. */
 bool sci_slice_digits(const sci_place *p, int64_t length, int64_t size, int64_t *step);
 
@@ -185,8 +193,8 @@ void sci_transpose_axes_of(const sci_lowering *l, uint32_t num, int axes[SC_MAX_
 
 /* ---- sums (sum.c) ---- */
 
-/* One sum (max, min) of products of up to two operands per element of `to`. Operand x's element for kept index i and term t is where the digits
- * of x's place lead for i, plus the digits term[x] for t; a value has neither. */
+/* One sum (max, min) of products of up to two operands per element of `to`. Operand x's element for kept index i and
+ * term t is where the digits of x's place lead for i, plus the digits term[x] for t; a value has neither. */
 typedef struct sci_sums {
   sci_op op; /* add, maximum, minimum */
   sc_dtype dtype;
@@ -196,8 +204,8 @@ typedef struct sci_sums {
   sci_digits term[2]; /* of equal extents */
 } sci_sums;
 
-/* Merges term digits. False: there are too many for the order of the sum to run over, or the places have no common loops; the caller
- * copies an operand and tries again. */
+/* Merges term digits. False: there are too many for the order of the sum to run over, or the places have no common
+ * loops; the caller copies an operand and tries again. */
 bool sci_sums_fit(sci_sums *sums, const sci_place *to);
 /* `to` NULL: a single sum, returned as a value. Only what fits. */
 sci_val sci_sum_terms(sci_lowering *l, sci_sums *sums, const sci_place *to);
@@ -205,7 +213,8 @@ sci_val sci_sum_terms(sci_lowering *l, sci_sums *sums, const sci_place *to);
 /* ---- calls (call.c) ---- */
 
 void sci_group_calls(sci_lowering *l);
-const sci_plan *sci_plan_of(const sci_plan *plans, uint32_t n, uint32_t function); /* plans are in order of the functions' ids */
+const sci_plan *sci_plan_of(const sci_plan *plans, uint32_t n,
+                            uint32_t function); /* plans are in order of the functions' ids */
 
 /* ---- families: one function per row of expr_ops.def ---- */
 

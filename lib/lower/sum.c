@@ -1,8 +1,8 @@
 /* Owns the order of sums, maxima and minima, as lower.h states it.
  *
- * A sum over terms whose digits have several strides keeps the outer digits as loops; the innermost digit is cut by the number of partial sums.
- * 32 partial sums live in a small buffer, so that the loop over them is independent; the loop around is then serial, for all
- * sums share that buffer. */
+ * A sum over terms whose digits have several strides keeps the outer digits as loops; the innermost digit is cut by the
+ * number of partial sums. 32 partial sums live in a small buffer, so that the loop over them is independent; the loop
+ * around is then serial, for all sums share that buffer. */
 #include "lib/lower/state.h"
 
 #include <math.h>
@@ -79,7 +79,8 @@ static sci_val term(const sum_at *s, sci_block_builder *b) {
   return s->sums->n == 1 ? v[0] : sci_val_op2(s->l->s, SCI_OP_mul, v[0], v[1]);
 }
 
-static void loop(const sum_at *s, sci_block_builder *out, sci_loop_kind kind, sci_var var, int64_t n, sci_block_builder *body) {
+static void loop(const sum_at *s, sci_block_builder *out, sci_loop_kind kind, sci_var var, int64_t n,
+                 sci_block_builder *body) {
   sci_emit_loop(out, s->l->s, kind, var, n, sci_block_end(body, s->l->s));
 }
 
@@ -131,17 +132,21 @@ static sci_val sum_in_quarters(sum_at *s, sci_block_builder *b) {
   sci_block_builder body, *around = open_outer(s, &o, last, b);
   sci_var k = sci_new_var(st, "k");
   sci_block_begin(&body, st);
-  for (int j = 0; j < QUARTERS; j++) add_to_name(s, &body, p[j], last, times(s, sci_val_var(st, k), QUARTERS, number(s, j)));
+  for (int j = 0; j < QUARTERS; j++)
+    add_to_name(s, &body, p[j], last, times(s, sci_val_var(st, k), QUARTERS, number(s, j)));
   loop(s, around, SCI_LOOP_REDUCE, k, extent / QUARTERS, &body);
   close_outer(s, &o, b);
-  for (int64_t j = 0; j < extent % QUARTERS; j++) add_to_name(s, b, p[j], last, number(s, extent - extent % QUARTERS + j));
+  for (int64_t j = 0; j < extent % QUARTERS; j++)
+    add_to_name(s, b, p[j], last, number(s, extent - extent % QUARTERS + j));
   sci_val v[QUARTERS];
   for (int j = 0; j < QUARTERS; j++) v[j] = sci_val_name(st, p[j]);
   return combine(s, combine(s, v[0], v[1]), combine(s, v[2], v[3]));
 }
 
-/* part[j] gets `value` (SCI_NIL: itself combined with part[j + from], or with the term at digit + j when from is 0) for j < n. */
-static void each_part(sum_at *s, sci_block_builder *b, sci_buf part, int64_t n, int64_t from, sci_val value, sci_val digit) {
+/* part[j] gets `value` (SCI_NIL: itself combined with part[j + from], or with the term at digit + j when from is 0) for
+ * j < n. */
+static void each_part(sum_at *s, sci_block_builder *b, sci_buf part, int64_t n, int64_t from, sci_val value,
+                      sci_val digit) {
   sci_store *st = s->l->s;
   uint32_t last = s->sums->term[0].n - 1;
   sci_block_builder body;
@@ -173,7 +178,8 @@ static sci_val sum_block(sum_at *s, sci_block_builder *b, sci_buf part, sci_val 
     loop(s, around, SCI_LOOP_REDUCE, k, n / PARTIALS, &body);
     close_outer(s, &o, b);
   }
-  if (n % PARTIALS) each_part(s, b, part, n % PARTIALS, 0, SCI_NIL, sci_idx_add(st, start, number(s, n - n % PARTIALS)));
+  if (n % PARTIALS)
+    each_part(s, b, part, n % PARTIALS, 0, SCI_NIL, sci_idx_add(st, start, number(s, n - n % PARTIALS)));
   for (int64_t h = PARTIALS / 2; h > 1; h /= 2) each_part(s, b, part, h, h, SCI_NIL, none);
   sci_val first = sci_emit_load(b, st, part, none, NULL);
   return combine(s, first, sci_emit_load(b, st, part, number(s, 1), NULL));
@@ -204,7 +210,8 @@ static sci_val sum_in_blocks(sum_at *s, sci_block_builder *b, sci_buf part, sci_
   sci_block_begin(&body, st);
   sci_emit_store(&body, sums, at, sum_block(s, &body, part, sci_idx_mul(st, at, BLOCK), BLOCK));
   loop(s, b, SCI_LOOP_SERIAL, i, blocks, &body);
-  if (n % BLOCK) sci_emit_store(b, sums, number(s, blocks), sum_block(s, b, part, number(s, blocks * BLOCK), n % BLOCK));
+  if (n % BLOCK)
+    sci_emit_store(b, sums, number(s, blocks), sum_block(s, b, part, number(s, blocks * BLOCK), n % BLOCK));
   sum_pairs(s, b, sums, blocks + (n % BLOCK != 0));
   return sci_emit_load(b, st, sums, number(s, 0), NULL);
 }

@@ -1,4 +1,5 @@
-/* The arithmetic of places against counting: views of views of a buffer lead to the elements that indexing by hand finds. */
+/* The arithmetic of places against counting: views of views of a buffer lead to the elements that indexing by hand
+ * finds. */
 #include <criterion/criterion.h>
 
 #include "lib/lower/state.h"
@@ -93,7 +94,8 @@ static void check(const view *v) {
   for (int64_t e = 0; e < v->size; e++) cr_assert_eq(sci_digits_at(&x, e), v->element[e]);
   if (sci_digits_of_table(&again, v->element, v->size))
     for (int64_t e = 0; e < v->size; e++) cr_assert_eq(sci_digits_at(&again, e), v->element[e]);
-  else cr_assert_gt(x.n, 2, "two digits are always found");
+  else
+    cr_assert_gt(x.n, 2, "two digits are always found");
 }
 
 Test(digits, views) {

@@ -27,16 +27,20 @@ static void count(const sci_store *s, sci_block b, counts *c) {
     case SCI_S_ASSIGN: break;
     case SCI_S_CALL: c->calls++; break;
     case SCI_S_LOOP:
-      if (st->loop->kind == SCI_LOOP_INDEPENDENT) c->independent++;
-      else if (st->loop->kind == SCI_LOOP_REDUCE) c->reduce++;
-      else c->serial++;
+      if (st->loop->kind == SCI_LOOP_INDEPENDENT)
+        c->independent++;
+      else if (st->loop->kind == SCI_LOOP_REDUCE)
+        c->reduce++;
+      else
+        c->serial++;
       count(s, st->loop->body, c);
       break;
     }
   }
 }
 
-/* The entry in a line: procedures, loops (independent/reduce/serial), loads, stores, pure copies, calls, elements of locals; absent when 0. */
+/* The entry in a line: procedures, loops (independent/reduce/serial), loads, stores, pure copies, calls, elements of
+ * locals; absent when 0. */
 static void summarize(const sci_program *p, char *out, size_t size) {
   counts c = {0};
   const sci_proc *entry = sci_entry(p);
@@ -46,40 +50,60 @@ static void summarize(const sci_program *p, char *out, size_t size) {
   const struct {
     const char *name;
     int64_t n;
-  } parts[] = {{"procs", (int64_t)p->n_procs - 1}, {"independent", c.independent}, {"reduce", c.reduce}, {"serial", c.serial}, {"loads", c.loads},
-               {"stores", c.stores}, {"copies", c.copies}, {"calls", c.calls}, {"locals", locals}};
+  } parts[] = {{"procs", (int64_t)p->n_procs - 1},
+               {"independent", c.independent},
+               {"reduce", c.reduce},
+               {"serial", c.serial},
+               {"loads", c.loads},
+               {"stores", c.stores},
+               {"copies", c.copies},
+               {"calls", c.calls},
+               {"locals", locals}};
   size_t at = 0;
   out[0] = 0;
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-    if (parts[i].n) at += (size_t)snprintf(out + at, size - at, "%s%s %lld", at ? " " : "", parts[i].name, (long long)parts[i].n);
+    if (parts[i].n)
+      at += (size_t)snprintf(out + at, size - at, "%s%s %lld", at ? " " : "", parts[i].name, (long long)parts[i].n);
 }
 
 static const struct {
   const char *text, *expected;
 } cases[] = {
-    /* elementwise: scalars are names, tensors one loop over all dimensions that collapse, loads as far out as they can be */
+    /* elementwise: scalars are names, tensors one loop over all dimensions that collapse, loads as far out as they can
+       be */
     {"(%x: tensor<float64>) -> (%y) { return sin(mul(%x, %x)) }", "loads 1 stores 1"},
     {"(%x: tensor<3x4x5xfloat64>) -> (%y) { return mul(%x, %x) }", "independent 1 loads 1 stores 1"},
-    {"(%x: tensor<3x4xfloat64>, %b: tensor<4xfloat64>) -> (%y) { return add(%x, broadcast(%b) {shape=[3, 4]}) }", "independent 2 loads 2 stores 1"},
-    {"(%x: tensor<3x4xfloat64>, %b: tensor<float64>) -> (%y) { return add(%x, broadcast(%b) {shape=[3, 4]}) }", "independent 1 loads 2 stores 1"},
+    {"(%x: tensor<3x4xfloat64>, %b: tensor<4xfloat64>) -> (%y) { return add(%x, broadcast(%b) {shape=[3, 4]}) }",
+     "independent 2 loads 2 stores 1"},
+    {"(%x: tensor<3x4xfloat64>, %b: tensor<float64>) -> (%y) { return add(%x, broadcast(%b) {shape=[3, 4]}) }",
+     "independent 1 loads 2 stores 1"},
     {"(%b: tensor<float64>) -> (%y) { return exp(broadcast(%b) {shape=[3, 4]}) }", "independent 1 loads 1 stores 1"},
     {"(%x: tensor<0x4xfloat64>) -> (%y) { return exp(%x) }", ""},
     /* views cost nothing */
-    {"(%x: tensor<3x4xfloat64>, %w: tensor<2x3xfloat64>) -> (%y) { %t = transpose(%x) {axes=[1, 0]} return mul(%t[::2], %w) }",
+    {"(%x: tensor<3x4xfloat64>, %w: tensor<2x3xfloat64>) -> (%y) { %t = transpose(%x) {axes=[1, 0]} return "
+     "mul(%t[::2], %w) }",
      "independent 2 loads 2 stores 1"},
-    {"(%x: tensor<4x6xfloat64>) -> (%y) { return neg(reshape(%x[1:3]) {shape=[12]}) }", "independent 1 loads 1 stores 1"},
-    {"(%x: tensor<9xfloat64>) -> (%y) { return sin(gather(%x) {indices=[1, 3, 5, 7], shape=[4]}) }", "independent 1 loads 1 stores 1"},
-    {"(%x: tensor<9xfloat64>) -> (%y) { return sin(gather(%x) {indices=[0, 3, 6, 1, 4, 7], shape=[6]}) }", "independent 2 loads 1 stores 1"},
-    {"(%x: tensor<9xfloat64>) -> (%y) { return sin(gather(%x) {indices=[5, 0, 1, 7], shape=[4]}) }", "independent 1 loads 2 stores 1"},
+    {"(%x: tensor<4x6xfloat64>) -> (%y) { return neg(reshape(%x[1:3]) {shape=[12]}) }",
+     "independent 1 loads 1 stores 1"},
+    {"(%x: tensor<9xfloat64>) -> (%y) { return sin(gather(%x) {indices=[1, 3, 5, 7], shape=[4]}) }",
+     "independent 1 loads 1 stores 1"},
+    {"(%x: tensor<9xfloat64>) -> (%y) { return sin(gather(%x) {indices=[0, 3, 6, 1, 4, 7], shape=[6]}) }",
+     "independent 2 loads 1 stores 1"},
+    {"(%x: tensor<9xfloat64>) -> (%y) { return sin(gather(%x) {indices=[5, 0, 1, 7], shape=[4]}) }",
+     "independent 1 loads 2 stores 1"},
     /* outputs are written in place, parts where they belong; only inputs, constants and second outputs are copied */
     {"(%x: tensor<4xfloat64>) -> (%y) { return %x }", "independent 1 loads 1 stores 1 copies 1"},
     {"(%x: tensor<4xfloat64>) -> (%y, %z) { %a = sin(%x) return %a, %a }", "independent 2 loads 2 stores 2 copies 1"},
-    {"(%x: tensor<4xfloat64>) -> (%y, %z) { %a = sin(%x) return %a, reshape(%a) {shape=[2, 2]} }", "independent 2 loads 2 stores 2 copies 1"},
-    {"(%x: tensor<4xfloat64>) -> (%y) { return reshape(transpose(reshape(sin(%x)) {shape=[2, 2]}) {axes=[1, 0]}) {shape=[4]} }",
+    {"(%x: tensor<4xfloat64>) -> (%y, %z) { %a = sin(%x) return %a, reshape(%a) {shape=[2, 2]} }",
+     "independent 2 loads 2 stores 2 copies 1"},
+    {"(%x: tensor<4xfloat64>) -> (%y) { return reshape(transpose(reshape(sin(%x)) {shape=[2, 2]}) {axes=[1, 0]}) "
+     "{shape=[4]} }",
      "independent 2 loads 1 stores 1"},
-    {"(%x: tensor<4xfloat64>) -> (%y) { return concat(sin(%x), exp(%x), cos(%x)) {axis=0} }", "independent 3 loads 3 stores 3"},
+    {"(%x: tensor<4xfloat64>) -> (%y) { return concat(sin(%x), exp(%x), cos(%x)) {axis=0} }",
+     "independent 3 loads 3 stores 3"},
     {"(%x: tensor<4xfloat64>) -> (%y) { return stack(sin(%x), exp(%x)) {axis=1} }", "independent 2 loads 2 stores 2"},
-    {"(%x: tensor<4xfloat64>) -> (%y) { %s = sin(%x) return concat(%s, mul(%s, %s)) {axis=0} }", "independent 2 loads 2 stores 2"},
+    {"(%x: tensor<4xfloat64>) -> (%y) { %s = sin(%x) return concat(%s, mul(%s, %s)) {axis=0} }",
+     "independent 2 loads 2 stores 2"},
     {"(%x: tensor<9xfloat64>) -> (%y) { return stack(%x[0], %x[2], %x[4], %x[6], %x[8], %x[1]) {axis=0} }",
      "independent 1 loads 2 stores 2 copies 2"},
     {"(%x: tensor<6xfloat64>, %v: tensor<2xfloat64>) -> (%y) { return index_set(sin(%x), exp(%v)) {indices=[1, 4]} }",
@@ -88,22 +112,28 @@ static const struct {
      "independent 2 loads 2 stores 2 copies 2"},
     {"(%x: tensor<6xfloat64>, %v: tensor<2xfloat64>) -> (%y) { return index_add(sin(%x), %v) {indices=[1, 4]} }",
      "independent 2 loads 3 stores 2"},
-    {"(%v: tensor<3xfloat64>) -> (%y) { return scatter(%v) {indices=[1, 4, 1], shape=[6]} }", "independent 1 serial 1 loads 3 stores 2"},
-    {"(%v: tensor<2xfloat64>) -> (%y) { return scatter(%v) {indices=[1, 4], shape=[6]} }", "independent 2 loads 2 stores 2"},
+    {"(%v: tensor<3xfloat64>) -> (%y) { return scatter(%v) {indices=[1, 4, 1], shape=[6]} }",
+     "independent 1 serial 1 loads 3 stores 2"},
+    {"(%v: tensor<2xfloat64>) -> (%y) { return scatter(%v) {indices=[1, 4], shape=[6]} }",
+     "independent 2 loads 2 stores 2"},
     /* sums: in order, in 4 names, in a buffer of 32, in blocks */
     {"(%x: tensor<7xfloat64>) -> (%y) { return sum(%x) }", "reduce 1 loads 1 stores 1"},
     {"(%x: tensor<3x7xfloat64>) -> (%y) { return sum(%x) {axes=[1]} }", "independent 1 reduce 1 loads 1 stores 1"},
     {"(%x: tensor<8xfloat64>) -> (%y) { return max(%x) }", "reduce 1 loads 4 stores 1"},
     {"(%x: tensor<10xfloat64>) -> (%y) { return sum(%x) }", "reduce 1 loads 6 stores 1"},
     {"(%x: tensor<96xfloat64>) -> (%y) { return sum(%x) }", "independent 6 reduce 1 loads 12 stores 7 locals 32"},
-    {"(%x: tensor<3x64xfloat64>) -> (%y) { return sum(%x) {axes=[1]} }", "independent 6 reduce 1 serial 1 loads 12 stores 7 locals 32"},
+    {"(%x: tensor<3x64xfloat64>) -> (%y) { return sum(%x) {axes=[1]} }",
+     "independent 6 reduce 1 serial 1 loads 12 stores 7 locals 32"},
     {"(%x: tensor<0xfloat64>) -> (%y) { return sum(%x) }", "stores 1"},
     /* products */
-    {"(%a: tensor<4x5xfloat64>, %b: tensor<5x6xfloat64>) -> (%y) { return matmul(%a, %b) }", "independent 3 reduce 1 loads 5 stores 2"},
+    {"(%a: tensor<4x5xfloat64>, %b: tensor<5x6xfloat64>) -> (%y) { return matmul(%a, %b) }",
+     "independent 3 reduce 1 loads 5 stores 2"},
     {"(%a: tensor<4x5xfloat64>, %b: tensor<6x5xfloat64>) -> (%y) { return matmul(%a, transpose(%b) {axes=[1, 0]}) }",
      "independent 2 reduce 1 loads 2 stores 1"},
-    {"(%a: tensor<4x5xfloat64>, %b: tensor<5xfloat64>) -> (%y) { return matmul(%a, %b) }", "independent 1 reduce 1 loads 2 stores 1"},
-    {"(%a: tensor<5xfloat64>, %b: tensor<5x6xfloat64>) -> (%y) { return matmul(%a, %b) }", "independent 3 reduce 1 loads 5 stores 2"},
+    {"(%a: tensor<4x5xfloat64>, %b: tensor<5xfloat64>) -> (%y) { return matmul(%a, %b) }",
+     "independent 1 reduce 1 loads 2 stores 1"},
+    {"(%a: tensor<5xfloat64>, %b: tensor<5x6xfloat64>) -> (%y) { return matmul(%a, %b) }",
+     "independent 3 reduce 1 loads 5 stores 2"},
     {"(%a: tensor<5xfloat64>, %b: tensor<5xfloat64>) -> (%y) { return matmul(%a, %b) }", "reduce 1 loads 2 stores 1"},
 };
 
@@ -138,7 +168,9 @@ Test(lower, structure) {
   }
 }
 
-#define G "expr.func @g(%a: tensor<2xfloat64>, %b: tensor<3xfloat64>) -> (%s, %p, %q) { return add(%a[0], %a[1]), mul(%a, %a), mul(%b, %b) }\n"
+#define G                                                                                                              \
+  "expr.func @g(%a: tensor<2xfloat64>, %b: tensor<3xfloat64>) -> (%s, %p, %q) { return add(%a[0], %a[1]), mul(%a, "    \
+  "%a), mul(%b, %b) }\n"
 
 /* One call for siblings; parameters are what is used; windows are views; slices of outputs are written in place. */
 Test(lower, calls) {
@@ -149,11 +181,13 @@ Test(lower, calls) {
            "%v = vmap(%z, %y) {callee=\"g\", length=10, starts=[1, 0], strides=[2, 0], output=1} "
            "%w = vmap(%z, %y) {callee=\"g\", length=10, starts=[1, 0], strides=[2, 0], output=2} return %v, %w }",
          "procs 1 independent 1 calls 1");
-  expect(G "expr.func @f(%z: tensor<5x4xfloat64>, %y: tensor<3xfloat64>) -> (%v) { %s = reshape(%z[:, 1:3]) {shape=[10]} "
-           "%v = vmap(%s, %y) {callee=\"g\", length=5, starts=[0, 0], strides=[2, 0], output=1} "
-           "return concat(reshape(%v) {shape=[5, 2]}, %z) {axis=1} }",
+  expect(G
+         "expr.func @f(%z: tensor<5x4xfloat64>, %y: tensor<3xfloat64>) -> (%v) { %s = reshape(%z[:, 1:3]) {shape=[10]} "
+         "%v = vmap(%s, %y) {callee=\"g\", length=5, starts=[0, 0], strides=[2, 0], output=1} "
+         "return concat(reshape(%v) {shape=[5, 2]}, %z) {axis=1} }",
          "procs 1 independent 3 loads 1 stores 1 copies 1 calls 1");
-  expect(G "expr.func @f(%z: tensor<4x5xfloat64>, %y: tensor<3xfloat64>) -> (%v) { %s = reshape(transpose(%z) {axes=[1, 0]}) {shape=[20]} "
+  expect(G "expr.func @f(%z: tensor<4x5xfloat64>, %y: tensor<3xfloat64>) -> (%v) { %s = reshape(transpose(%z) "
+           "{axes=[1, 0]}) {shape=[20]} "
            "return vmap(%s, %y) {callee=\"g\", length=10, starts=[0, 0], strides=[2, 0], output=1} }",
          "procs 1 independent 3 loads 1 stores 1 copies 1 calls 1 locals 20");
   expect(G "expr.func @f(%z: tensor<2xfloat64>, %y: tensor<3xfloat64>) -> (%v) { "
@@ -167,8 +201,10 @@ Test(lower, calls) {
 /* Names, hints and ports. */
 Test(lower, procedures) {
   sc_context *cx = sc_context_create(NULL);
-  sc_expr x = sc_input(cx, "x", SC_FLOAT64, 1, (int64_t[]){2}), u = sc_input(cx, "unused", SC_FLOAT32, 2, (int64_t[]){0, 3});
-  sc_function *g = sc_function_create(cx, "f", SC_IN({"x", x, NULL}, {"u", u, NULL}), SC_OUT({"y", sc_with_hint(sc_sin(x), SC_HINT_BLOCK), NULL}));
+  sc_expr x = sc_input(cx, "x", SC_FLOAT64, 1, (int64_t[]){2}),
+          u = sc_input(cx, "unused", SC_FLOAT32, 2, (int64_t[]){0, 3});
+  sc_function *g = sc_function_create(cx, "f", SC_IN({"x", x, NULL}, {"u", u, NULL}),
+                                      SC_OUT({"y", sc_with_hint(sc_sin(x), SC_HINT_BLOCK), NULL}));
   sc_function *h = sc_function_create(cx, "f", SC_IN({"x", x, NULL}), SC_OUT({"y", sc_cos(x), NULL}));
   sc_expr z = sc_input(cx, "z", SC_FLOAT64, 1, (int64_t[]){2}), v = sc_input(cx, "v", SC_FLOAT32, 2, (int64_t[]){0, 3});
   sc_expr a = sc_call(g, (sc_expr[]){z, v}, 2, 0), b = sc_call(h, &a, 1, 0), c = sc_call(g, (sc_expr[]){b, v}, 2, 0);
