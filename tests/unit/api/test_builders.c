@@ -5,17 +5,21 @@
 
 #include "lib/expr/expr.h"
 #include "scaly/scaly.h"
+#include "tests/support/fault_alloc.h"
 
+static fault_alloc allocated;
 static sc_context *cx;
 
 static void begin(void) {
-  cx = sc_context_create(NULL);
+  allocated = (fault_alloc){0};
+  cx = sc_context_create(&(sc_allocator){.reallocate = fault_reallocate, .user = &allocated});
 }
 
 static void end(void) {
   const sc_diagnostic *d = sc_context_error(cx);
   cr_expect(d == NULL, "%s", d ? d->message : "");
   sc_context_destroy(cx);
+  cr_expect_eq(allocated.bytes, 0, "%zu bytes leak", allocated.bytes);
 }
 
 TestSuite(builders, .init = begin, .fini = end);

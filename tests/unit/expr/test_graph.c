@@ -7,14 +7,17 @@
 #include "lib/expr/expr.h"
 #include "tests/support/fault_alloc.h"
 
+static fault_alloc allocated;
 static sc_context *cx;
 
 static void begin(void) {
-  cx = sc_context_create(NULL);
+  allocated = (fault_alloc){0};
+  cx = sc_context_create(&(sc_allocator){.reallocate = fault_reallocate, .user = &allocated});
 }
 
 static void end(void) {
   sc_context_destroy(cx);
+  cr_expect_eq(allocated.bytes, 0, "%zu bytes leak", allocated.bytes);
 }
 
 TestSuite(graph, .init = begin, .fini = end);
