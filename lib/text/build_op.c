@@ -84,7 +84,8 @@ static int shape_rank(sci_parser *p, const sci_attr_value *v) {
 }
 
 static int64_t checked_size(sci_parser *p, const sci_attr_value *v) {
-  return p->cx->types[sci_intern_type(p->cx, SC_FLOAT64, false, shape_rank(p, v), v->ints.v)].size;
+  uint32_t type = sci_intern_type(p->cx, SC_FLOAT64, false, shape_rank(p, v), v->ints.v); /* may move the types */
+  return p->cx->types[type].size;
 }
 
 static uint32_t mask_of(sci_parser *p, const sci_op_text *t, int rank) {
