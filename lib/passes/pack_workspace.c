@@ -1,4 +1,4 @@
-/* Owns pack_workspace: every private buffer gets its place, and buffers that are not alive together share one.
+/* Owns pack_workspace: every private buffer gets its place, buffers that are not alive together share one, and what nothing touches goes.
  *
  * A buffer lives from the first to the last statement of the procedure's outermost block that touches it. Buffers of 8 KiB or more go to
  * the workspace, at multiples of 64 bytes, the others to the stack; where the stack of a call chain would pass 32 KiB,
@@ -122,7 +122,8 @@ static int by_start(const void *p, const void *q) {
   return x->local < y->local ? -1 : 1;
 }
 
-static life *lives_of(packing *x, const sci_proc *q) {
+/* In order of their beginnings, of the locals that are touched; those are moved to the front of `locals`. */
+static life *lives_of(packing *x, sci_proc *q, sci_local *locals) {
   const sci_store *s = x->p->store;
   for (uint32_t i = 0; i < q->n_locals; i++) x->first[q->locals[i].buf] = x->last[q->locals[i].buf] = 0;
   for (uint32_t i = 0; i < q->body.n; i++) {
@@ -130,12 +131,18 @@ static life *lives_of(packing *x, const sci_proc *q) {
     sci_stmt_accesses(x->p, &q->body.stmts[i], touch, x);
   }
   life *lives = SCI_ARRAY(&s->env->scratch, life, q->n_locals);
+  uint32_t n = 0;
   for (uint32_t i = 0; i < q->n_locals; i++) {
-    const sci_buffer *b = &s->bufs[q->locals[i].buf];
-    int64_t bytes = sci_mul_size(s->env, b->size, (int64_t)sc_dtype_size((sc_dtype)b->dtype), q->name);
-    lives[i] = (life){i, x->first[q->locals[i].buf], x->last[q->locals[i].buf], bytes, b->dtype};
+    sci_buf b = q->locals[i].buf;
+    if (!x->first[b]) continue;
+    int64_t bytes = sci_mul_size(s->env, s->bufs[b].size, (int64_t)sc_dtype_size((sc_dtype)s->bufs[b].dtype), q->name);
+    locals[n] = q->locals[i];
+    lives[n] = (life){n, x->first[b], x->last[b], bytes, s->bufs[b].dtype};
+    n++;
   }
-  qsort(lives, q->n_locals, sizeof *lives, by_start);
+  q->n_locals = n;
+  q->locals = locals;
+  qsort(lives, n, sizeof *lives, by_start);
   return lives;
 }
 
@@ -171,6 +178,7 @@ static void callee_totals(const packing *x, sci_block b, int64_t *stack, int64_t
 }
 
 static bool same_packing(const sci_proc *a, const sci_proc *b) {
+  if (a->n_locals != b->n_locals) return false;
   if (a->workspace_self != b->workspace_self || a->workspace_total != b->workspace_total || a->stack_self != b->stack_self) return false;
   for (uint32_t i = 0; i < a->n_locals; i++)
     if (a->locals[i].offset != b->locals[i].offset || a->locals[i].in_workspace != b->locals[i].in_workspace) return false;
@@ -183,25 +191,24 @@ static const sci_proc *pack(const sci_program *p, const sci_proc *q, void *user)
   sci_arena *a = &s->env->scratch;
   int64_t stack = 0, workspace = 0, threshold = WORKSPACE_FROM;
   callee_totals(x, q->body, &stack, &workspace);
-  sci_local *locals = SCI_ARRAY(a, sci_local, q->n_locals);
-  if (q->n_locals) memcpy(locals, q->locals, q->n_locals * sizeof *locals);
-  const life *lives = lives_of(x, q);
   sci_proc packed = *q;
-  packed.stack_self = place_stack(a, lives, q->n_locals, threshold, locals);
+  sci_local *locals = SCI_ARRAY(a, sci_local, q->n_locals);
+  const life *lives = lives_of(x, &packed, locals);
+  uint32_t n = packed.n_locals;
+  packed.stack_self = place_stack(a, lives, n, threshold, locals);
   for (; stack + packed.stack_self > STACK_LIMIT && threshold > 1; threshold /= 2)
-    packed.stack_self = place_stack(a, lives, q->n_locals, threshold / 2, locals);
-  packed.workspace_self = round_up(place(a, lives, q->n_locals, at_least, threshold, LINE, 0, locals), LINE);
+    packed.stack_self = place_stack(a, lives, n, threshold / 2, locals);
+  packed.workspace_self = round_up(place(a, lives, n, at_least, threshold, LINE, 0, locals), LINE);
   packed.workspace_total = sci_add_size(s->env, packed.workspace_self, workspace, q->name);
-  for (uint32_t i = 0; i < q->n_locals; i++) locals[lives[i].local].in_workspace = at_least(&lives[i], threshold);
-  packed.locals = locals;
+  for (uint32_t i = 0; i < n; i++) locals[lives[i].local].in_workspace = at_least(&lives[i], threshold);
   x->stack_total[x->index] = stack + packed.stack_self;
   x->workspace_total[x->index++] = packed.workspace_total;
   if (same_packing(q, &packed)) return q;
   *x->changes += q->n_locals;
   sci_proc *copy = SCI_NEW(&s->arena, sci_proc);
   *copy = packed;
-  sci_local *kept = SCI_ARRAY(&s->arena, sci_local, q->n_locals);
-  if (q->n_locals) memcpy(kept, locals, q->n_locals * sizeof *locals);
+  sci_local *kept = SCI_ARRAY(&s->arena, sci_local, n);
+  if (n) memcpy(kept, locals, n * sizeof *locals);
   copy->locals = kept;
   return copy;
 }

@@ -206,6 +206,7 @@ typedef struct sci_affine {
   } terms[16];
 } sci_affine;
 bool sci_affine_of(const sci_store *s, sci_val v, sci_affine *out);
+sci_val sci_affine_value(sci_store *s, sci_affine *f); /* sorts the terms; they must differ and have coefficients */
 /* Every occurrence of a variable or name replaced. Results are remembered, so substituting many values is linear in what they reach
  * together: give a replacement before substituting values that contain what it replaces. Giving another one later is fine,
  * and forgets. */

@@ -18,6 +18,16 @@ void sci_facts_block(sci_facts *k, sci_block b) {
   }
 }
 
+void sci_facts_name(sci_facts *k, sci_name n, const sci_stmt *st) {
+  if (n >= k->n_names) {
+    uint32_t grown = 2 * n + 16;
+    k->name_def = sci_regrow(k->a, k->name_def, k->n_names * sizeof *k->name_def, grown * sizeof *k->name_def);
+    memset(k->name_def + k->n_names, 0, (grown - k->n_names) * sizeof *k->name_def);
+    k->n_names = grown;
+  }
+  k->name_def[n] = st;
+}
+
 static const sci_loop *loop_of(const sci_facts *k, sci_var v) {
   return v < k->n_vars ? k->var_loop[v] : NULL;
 }

@@ -24,6 +24,7 @@ typedef struct sci_facts {
 
 void sci_facts_init(sci_facts *k, const sci_store *s, sci_arena *a); /* nothing met yet */
 void sci_facts_block(sci_facts *k, sci_block b);                     /* everything in the block */
+void sci_facts_name(sci_facts *k, sci_name n, const sci_stmt *st);   /* a name made since; st outlives the facts */
 
 /* The range of an index, loops running at least once. */
 sci_range sci_range_of(sci_facts *k, sci_val index);

@@ -9,7 +9,4 @@ sci_val sci_store_add_value(sci_store *s, const sci_value *v); /* no lookup */
 sci_val sci_intern_op(sci_store *s, sci_op op, sc_dtype dtype, const sci_val *args);
 /* add, sub, neg, or mul by a constant args[1], of int64 values: in canonical form. SCI_NIL: too long a sum for one. */
 sci_val sci_affine_op(sci_store *s, sci_op op, const sci_val *args);
-/* The canonical value of a form (whose terms it sorts). */
-sci_val sci_affine_value(sci_store *s, sci_affine *f);
-
 #endif
