@@ -27,6 +27,7 @@ sc_program *sc_lower(const sc_function *f, const sc_lower_options *options) {
   sci_program *p = sci_lower(cx, sci_simplify(cx, (sc_function *)(uintptr_t)f, true, NULL), options);
   sci_context_rollback(cx, fr.mark);
   p->target = options && options->target ? *options->target : *sci_target_host();
+  p->strict_nan = f->strict_nan;
   p->rounding = (uint8_t)(options ? options->rounding : SC_ROUNDING_DEFAULT);
   sci_dump_stage(p, options, "lower");
   p = optimized(p, options);

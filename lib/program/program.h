@@ -163,6 +163,7 @@ struct sc_program {
   const sci_port_info *ports; /* the entry's inputs, then outputs */
   sc_target target;
   uint8_t rounding; /* sc_rounding */
+  bool strict_nan;  /* no folding that is wrong for NaN, infinities or signed zeros */
   const sc_pass_report *reports;
   size_t n_reports;
 };

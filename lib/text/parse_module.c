@@ -15,6 +15,7 @@ typedef struct module_parser {
   const char *name;
   sc_target target;
   sc_rounding rounding;
+  bool strict_nan;
   SCI_VEC(port_text) ports;
   sci_text_proc entry; /* the last procedure's parameters */
 } module_parser;
@@ -221,8 +222,8 @@ static void parse_module_attrs(module_parser *m) {
     const sci_target_field *field = NULL;
     for (int i = 0; i < SCI_TARGET_FIELD_COUNT; i++)
       if (sci_at_word(p, sci_target_fields[i].key)) field = &sci_target_fields[i];
-    bool target = sci_at_word(p, "target");
-    if (!field && !target && !sci_at_word(p, "rounding")) sci_unexpected(p, "an attribute of a module (target and its fields, rounding)");
+    bool target = sci_at_word(p, "target"), strict = sci_at_word(p, "strict_nan");
+    if (!field && !target && !strict && !sci_at_word(p, "rounding")) sci_unexpected(p, "an attribute of a module (target and its fields, rounding, strict_nan)");
     if (target && where) sci_unexpected(p, "one target");
     if (field && !where) sci_unexpected(p, "the target before its fields");
     sci_advance(p);
@@ -230,6 +231,10 @@ static void parse_module_attrs(module_parser *m) {
     if (field) {
       parse_target_field(p, &m->target, field);
       has_isa |= field->kind == SCI_TARGET_ISA;
+      continue;
+    }
+    if (strict) {
+      m->strict_nan = sci_parse_flag(p);
       continue;
     }
     sci_token s = sci_expect(p, SCI_T_STRING, "a string in double quotes");
@@ -312,6 +317,7 @@ static sci_program *make_program(module_parser *m) {
   program->ports = ports;
   program->target = m->target;
   program->rounding = (uint8_t)m->rounding;
+  program->strict_nan = m->strict_nan;
   return program;
 }
 
