@@ -36,6 +36,11 @@ static inline bool sci_index_at(const sci_index *x, uint32_t *at, uint32_t hash,
     }
   }
 }
+static inline void sci_index_prefetch(const sci_index *x, uint32_t hash) {
+#if defined(__GNUC__)
+  if (x->slots) __builtin_prefetch(&x->slots[hash & x->mask], 1);
+#endif
+}
 void sci_index_insert(sci_index *x, uint32_t hash, uint32_t id);
 void sci_index_remove(sci_index *x, uint32_t hash, uint32_t id);
 

@@ -13,7 +13,7 @@ void sci_storage_init(sc_context *cx) {
   cx->types = NULL;
   cx->memos = NULL;
   cx->n_memos = cx->cap_memos = 0;
-  cx->n_nodes = cx->n_chunks = cx->cap_chunks = 0;
+  cx->n_nodes = cx->n_indexed = cx->n_chunks = cx->cap_chunks = 0;
   cx->n_blobs = cx->cap_blobs = 0;
   cx->n_types = cx->cap_types = 0;
 }
@@ -145,22 +145,46 @@ static void new_chunk(sc_context *cx) {
   cx->n_chunks++;
 }
 
+/* Most nodes are built on one of the last few, and an equal node can only be younger than its operands. So the youngest nodes are not in
+ * the index yet: a node whose operands are that young is looked for among them alone, without a cache miss in the index, and by the
+ * time nodes enter the index their slots have been fetched. */
+enum { YOUNG = 32 };
+
+static sci_id find_node(const sc_context *cx, const sci_node *n, sci_id youngest_arg) {
+  sci_id id;
+  if (cx->n_indexed && (n->n_args == 0 || youngest_arg < cx->n_indexed))
+    for (uint32_t at = n->hash; sci_index_at(&cx->node_index, &at, n->hash, &id); at++)
+      if (same_node(sci_node_at(cx, id), n)) return id;
+  id = n->n_args && youngest_arg >= cx->n_indexed ? youngest_arg + 1 : cx->n_indexed;
+  for (; id < cx->n_nodes; id++)
+    if (sci_node_at(cx, id)->hash == n->hash && same_node(sci_node_at(cx, id), n)) return id;
+  return SCI_NONE;
+}
+
+static void index_young(sc_context *cx) {
+  for (; cx->n_indexed < cx->n_nodes; cx->n_indexed++) {
+    sci_index_reserve(&cx->node_index);
+    sci_index_insert(&cx->node_index, sci_node_at(cx, cx->n_indexed)->hash, cx->n_indexed);
+  }
+}
+
 sci_id sci_intern_node(sc_context *cx, unsigned op, sc_hint hint, uint32_t type, uint32_t attr, uint32_t n_args,
                        const sci_id *args) {
   sci_node n = {.op = (uint16_t)op, .hint = (uint8_t)hint, .n_args = n_args, .type = type, .attr = attr};
+  sci_id youngest = 0;
+  for (uint32_t i = 0; i < n_args; i++) youngest = args[i] > youngest ? args[i] : youngest;
   if (n_args > 3)
     n.blob = sci_intern_blob(cx, args, n_args * sizeof *args);
   else
     for (uint32_t i = 0; i < n_args; i++) n.args[i] = args[i];
   n.hash = node_hash(&n);
-  sci_index_reserve(&cx->node_index);
-  sci_id id;
-  for (uint32_t at = n.hash; sci_index_at(&cx->node_index, &at, n.hash, &id); at++)
-    if (same_node(sci_node_at(cx, id), &n)) return id;
+  sci_id id = find_node(cx, &n, youngest);
+  if (id != SCI_NONE) return id;
   id = cx->n_nodes;
+  if (id - cx->n_indexed == YOUNG) index_young(cx);
   if (id >> SCI_NODE_CHUNK_BITS == cx->n_chunks) new_chunk(cx);
   cx->chunks[id >> SCI_NODE_CHUNK_BITS][id & (SCI_NODE_CHUNK - 1)] = n;
-  sci_index_insert(&cx->node_index, n.hash, id);
+  sci_index_prefetch(&cx->node_index, n.hash);
   cx->n_nodes++;
   return id;
 }
@@ -215,7 +239,9 @@ void sci_context_rollback(sc_context *cx, sci_context_mark m) {
     if (cx->functions[--cx->n_functions]) sci_function_destroy(cx->functions[cx->n_functions]);
   while (cx->n_nodes > m.n_nodes) {
     sci_id id = --cx->n_nodes;
+    if (id >= cx->n_indexed) continue;
     sci_index_remove(&cx->node_index, sci_node_at(cx, id)->hash, id);
+    cx->n_indexed = id;
   }
   for (; cx->n_blobs > m.n_blobs; cx->n_blobs--)
     sci_index_remove(&cx->blob_index, cx->blobs[cx->n_blobs - 1].hash, cx->n_blobs - 1);

@@ -112,6 +112,7 @@ struct sc_context {
   sci_memo *memos;
   uint32_t n_memos, cap_memos;
   sci_index node_index, blob_index, type_index, memo_index;
+  uint32_t n_indexed; /* nodes below are in node_index; the few younger ones are found by looking at them (context.c) */
 };
 
 /* ---- reading ---- */

@@ -1,7 +1,7 @@
 /* Owns the evaluation of operations whose operands are all constant.
  *
- * An operation that makes a NaN out of numbers stays a run-time operation (0/0, sqrt(-1)), so that it shows where it happens;
- * sums and products of infinities fold. Results and operands beyond FOLD_LIMIT elements stay too, unless every element is the same. */
+ * An operation that makes a NaN out of numbers stays a run-time operation (0/0, sqrt(-1)), so that it shows where it happens; only
+ * a known inf*0 folds. Results and operands beyond FOLD_LIMIT elements stay too, unless every element is the same. */
 #include "lib/expr/build.h"
 
 #include <math.h>
@@ -78,7 +78,7 @@ static operand load(sc_context *cx, sci_id id) {
 /* False: a NaN appears that no operand had. */
 static bool eval(unsigned op, sc_dtype from, sc_dtype to, const sci_scalar *a, uint32_t n_args, sci_scalar *out) {
   *out = sci_op_eval((sci_op)op, from, to, a);
-  if (!is_nan(to, *out) || op == SCI_OP_add || op == SCI_OP_sub || op == SCI_OP_mul || op == SCI_OP_select) return true;
+  if (!is_nan(to, *out) || op == SCI_OP_mul || op == SCI_OP_select) return true;
   for (uint32_t i = 0; i < n_args; i++)
     if (is_nan(from, a[i])) return true;
   return false;

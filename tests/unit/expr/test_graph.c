@@ -74,7 +74,7 @@ Test(graph, rolling_back) {
       if (!SCI_TRY(&cx->env, &fr)) {
         sci_context_rollback(cx, start);
         cr_assert_eq(cx->n_nodes, start.n_nodes);
-        cr_assert_eq(cx->node_index.n, cx->n_nodes);
+        cr_assert_eq(cx->node_index.n, cx->n_indexed);
         cr_assert_eq(cx->blob_index.n, cx->n_blobs);
         cr_assert_eq(cx->type_index.n, cx->n_types);
         continue;
