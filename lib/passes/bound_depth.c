@@ -1,7 +1,8 @@
 /* Owns bound_depth: names for values used more than once and for what nests deeper than 32, so that backends print trees.
  *
  * A named value is computed once, in the innermost block that holds all its uses, before the first statement there that needs it. Sums of
- * int64 values short enough to be affine are free: indices stay written out where they are used, unless they nest too deep. A value
+ * int64 values short enough to be affine, and int32 made int64, are free: indices stay written out where they are used, unless they
+ * nest too deep. A value
  * over mutable names means something else after an assignment, so its uses are gathered per block and between assignments only (a group);
  * everything else is one group per procedure. Groups are numbered operands first. */
 #include "lib/passes/passes.h"
@@ -46,10 +47,11 @@ typedef struct bound {
 
 static bool is_free(const sci_store *s, const sci_value *x, sci_val v) {
   if (x->kind != SCI_V_OP) return true;
-  if (x->dtype != SC_INT64 || (x->op != SCI_OP_add && x->op != SCI_OP_sub && x->op != SCI_OP_neg && x->op != SCI_OP_mul)) return false;
+  if (x->dtype != SC_INT64) return false;
+  if (x->op == SCI_OP_cast) return sci_value_at(s, x->args[0])->dtype == SC_INT32;
+  bool product = x->op == SCI_OP_mul && sci_val_is_const(s, x->args[1]);
   sci_affine f;
-  if (x->op == SCI_OP_mul && !sci_val_is_const(s, x->args[1])) return false;
-  return sci_affine_of(s, v, &f);
+  return (product || x->op == SCI_OP_add || x->op == SCI_OP_sub || x->op == SCI_OP_neg) && sci_affine_of(s, v, &f);
 }
 
 static bool open_for_use(const bound *x, sci_val v) {
