@@ -40,3 +40,31 @@ out_is 'program.scaly: a program, no problems'
 good show program.scaly --passes none
 cmp -s out program.scaly || fail "a printed program does not print the same again"
 bad 1 'program.scaly holds a program' show program.scaly --stage expr
+
+# Extremes: a million levels of nesting, names of ten thousand characters, names that are not names, sizes that overflow.
+awk 'BEGIN {
+  printf "expr.func @f(%%x: tensor<float64>) -> (%%y) { return "
+  for (i = 0; i < 1000000; i++) printf "sin("
+  printf "%%x"
+  for (i = 0; i < 1000000; i++) printf ")"
+  print " }"
+}' >deep.scaly
+bad 1 '^deep.scaly:1:[0-9]+: error: .*nest' verify deep.scaly
+[ "$(wc -c <err)" -lt 1000 ] || fail "a message of $(wc -c <err) bytes"
+name=$(printf '%*s' 10000 '' | tr ' ' n)
+echo "expr.func @$name(%x: tensor<float64>) -> (%y) { return sin(%x) }" >long.scaly
+scaly verify long.scaly
+[ "$code" -le 1 ] || fail "exit code $code" "$(head -c 300 err)"
+bad 1 'error: ' run long.scaly --seed 1 --out "$name"
+for text in 'expr.func @f(%é: tensor<float64>) -> (%y) { return sin(%é) }' \
+  'expr.func @(%x: tensor<float64>) -> (%y) { return sin(%x) }' \
+  'expr.func @f(%x: tensor<float64>, %x: tensor<float64>) -> (%y) { return sin(%x) }' \
+  'expr.func @f(%x: tensor<float64>) -> (%y, %y) { return sin(%x), cos(%x) }' \
+  'expr.func @f(%x: tensor<99999999999999999999xfloat64>) -> (%y) { return sin(%x) }' \
+  'expr.func @f(%x: tensor<2147483647x2147483647xfloat64>) -> (%y) { return sin(%x) }' \
+  'expr.func @f(%x: tensor<2x3xfloat64>, %z: tensor<2xfloat64>) -> (%y) { return add(%x, %z) }' \
+  'expr.func @f(%x: tensor<2xfloat64>, %z: tensor<2xint64>) -> (%y) { return add(%x, %z) }' \
+  'expr.func @f(%x: tensor<2xfloat64>) -> (%y) { return %x[2] }'; do
+  echo "$text" >wrong.scaly
+  bad 1 '^wrong.scaly:1:[0-9]+: error: ' verify wrong.scaly
+done
