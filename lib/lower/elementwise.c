@@ -6,6 +6,16 @@ static sci_val named(sci_lowering *l, sci_val v) {
   return sci_value_at(l->s, v)->kind == SCI_V_OP ? sci_emit_let(&l->top, l->s, v, NULL) : v;
 }
 
+/* Loops like those of operands that nobody else reads. */
+static void keep_cuts(sci_lowering *l, uint32_t num, sci_nest *nest) {
+  uint32_t n = sci_node_of(l, num)->n_args;
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t from = sci_arg_of(l, num, i), slots = 0;
+    for (uint32_t k = 0; k < n; k++) slots += sci_arg_of(l, num, k) == from;
+    if (l->slots[from].uses == slots) sci_nest_split(nest, l->slots[from].cuts);
+  }
+}
+
 void sci_lower_elementwise(sci_lowering *l, uint32_t num) {
   const sci_node *node = sci_node_of(l, num);
   const sci_place *places[SCI_MAX_PLACES] = {0};
@@ -26,6 +36,8 @@ void sci_lower_elementwise(sci_lowering *l, uint32_t num) {
   sci_nest nest;
   for (uint32_t bad; (bad = sci_nest_fit(&nest, node->n_args + 1, places)) != SCI_NIL;)
     places[bad] = sci_contiguous(l, sci_arg_of(l, num, bad - 1));
+  keep_cuts(l, num, &nest);
+  l->slots[num].cuts = sci_nest_cuts(l, &nest);
   sci_nest_begin(l, &nest, &l->top);
   for (uint32_t i = 0; i < node->n_args; i++) {
     if (!places[i + 1]) continue;

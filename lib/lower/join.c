@@ -47,7 +47,9 @@ static void copy_parts(sci_lowering *l, uint32_t num, const sci_place *whole) {
     uint32_t part = sci_arg_of(l, num, k);
     const sci_type *t = sci_type_at(l, part);
     const sci_slot *slot = &l->slots[part];
-    if (t->size) {
+    if (!t->size) {
+      flush(l, num, &r); /* its parts are consecutive */
+    } else {
       const sci_place *to = sci_part_place(l, num, part, start, whole);
       bool one = t->size == 1 && slot->place && slot->place->table == SCI_NIL && !sci_place_is(slot->place, to);
       if (r.n && (!one || !extend(&r, slot->place, to))) flush(l, num, &r);

@@ -45,6 +45,35 @@ uint32_t sci_nest_fit(sci_nest *nest, uint32_t n, const sci_place *const *places
   return SCI_NIL;
 }
 
+static void split_loop(sci_nest *nest, int64_t cut) {
+  int64_t below = 1;
+  uint32_t i = nest->n;
+  while (i && below * nest->extent[i - 1] <= cut) below *= nest->extent[--i];
+  if (!i-- || below == cut || cut % below || below * nest->extent[i] % cut || nest->n == SCI_MAX_DIGITS) return;
+  int64_t low = cut / below;
+  memmove(&nest->extent[i + 1], &nest->extent[i], (nest->n - i) * sizeof *nest->extent);
+  nest->extent[i] /= low;
+  nest->extent[i + 1] = low;
+  for (uint32_t p = 0; p < nest->n_places; p++) {
+    memmove(&nest->stride[p][i + 1], &nest->stride[p][i], (nest->n - i) * sizeof *nest->stride[p]);
+    nest->stride[p][i] *= low;
+  }
+  nest->n++;
+}
+
+void sci_nest_split(sci_nest *nest, const sci_cuts *cuts) {
+  for (uint32_t i = 0; cuts && i < cuts->n; i++) split_loop(nest, cuts->at[i]);
+}
+
+const sci_cuts *sci_nest_cuts(sci_lowering *l, const sci_nest *nest) {
+  if (nest->n < 2) return NULL;
+  sci_cuts *cuts = sci_alloc(l->scratch, sizeof *cuts + (nest->n - 1) * sizeof *cuts->at);
+  int64_t below = 1;
+  cuts->n = nest->n - 1;
+  for (uint32_t i = 0; i < cuts->n; i++) cuts->at[i] = below *= nest->extent[nest->n - 1 - i];
+  return cuts;
+}
+
 sci_var sci_loop_var(sci_lowering *l, uint32_t depth) {
   const char *letters = "ijklmnpq";
   char letter = letters[depth < 8 ? depth : 7];

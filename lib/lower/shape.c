@@ -20,6 +20,7 @@ static void same_elements(sci_lowering *l, uint32_t num) {
   const sci_slot *from = &l->slots[sci_arg_of(l, num, 0)];
   l->slots[num].val = from->val;
   l->slots[num].place = from->place;
+  if (from->uses == 1) l->slots[num].cuts = from->cuts;
 }
 
 void sci_lower_stop_gradient(sci_lowering *l, uint32_t num) {

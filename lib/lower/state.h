@@ -43,11 +43,19 @@ typedef struct sci_home {
   uint32_t after; /* number of an index_set whose base must be at the place first, or SCI_NIL */
 } sci_home;
 
+/* Where the loops that compute a tensor cut its flat index, as for sci_split. A single reader that cuts there too can
+ * be merged with them. */
+typedef struct sci_cuts {
+  uint32_t n;
+  int64_t at[];
+} sci_cuts;
+
 typedef struct sci_slot {
   uint32_t uses; /* operand slots and outputs that live nodes have for it */
   sci_val val;   /* its scalar value, or SCI_NIL */
   const sci_place *place;
   const sci_home *home; /* NULL: none */
+  const sci_cuts *cuts; /* NULL: none */
 } sci_slot;
 
 /* What callers must know about a lowered function; one per function. */
@@ -146,6 +154,8 @@ typedef struct sci_nest {
 /* The coarsest common loops of places of one size (NULL: a value, nowhere). Returns the first place that does not fit
  * those before it, or SCI_NIL. Contiguous places fit any. */
 uint32_t sci_nest_fit(sci_nest *nest, uint32_t n, const sci_place *const *places);
+void sci_nest_split(sci_nest *nest, const sci_cuts *cuts); /* where the loops allow it */
+const sci_cuts *sci_nest_cuts(sci_lowering *l, const sci_nest *nest);
 void sci_nest_begin(sci_lowering *l, sci_nest *nest, sci_block_builder *out);
 sci_block_builder *sci_nest_body(sci_nest *nest);
 sci_val sci_nest_index(sci_lowering *l, const sci_nest *nest, uint32_t place); /* into the digits of the place */

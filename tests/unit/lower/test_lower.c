@@ -79,6 +79,9 @@ static const struct {
      "independent 1 loads 2 stores 1"},
     {"(%b: tensor<float64>) -> (%y) { return exp(broadcast(%b) {shape=[3, 4]}) }", "independent 1 loads 1 stores 1"},
     {"(%x: tensor<0x4xfloat64>) -> (%y) { return exp(%x) }", ""},
+    /* a single reader keeps the loops of what it reads */
+    {"(%x: tensor<3x4xfloat64>, %b: tensor<4xfloat64>) -> (%y) { return exp(add(%x, broadcast(%b) {shape=[3, 4]})) }",
+     "independent 4 loads 3 stores 2 locals 12"},
     /* views cost nothing */
     {"(%x: tensor<3x4xfloat64>, %w: tensor<2x3xfloat64>) -> (%y) { %t = transpose(%x) {axes=[1, 0]} return "
      "mul(%t[::2], %w) }",
@@ -106,6 +109,8 @@ static const struct {
      "independent 2 loads 2 stores 2"},
     {"(%x: tensor<9xfloat64>) -> (%y) { return stack(%x[0], %x[2], %x[4], %x[6], %x[8], %x[1]) {axis=0} }",
      "independent 1 loads 2 stores 2 copies 2"},
+    {"(%x: tensor<9xfloat64>) -> (%y) { return concat(%x[0:1], %x[3:3], %x[2:3], %x[4:5]) {axis=0} }",
+     "loads 3 stores 3 copies 3"},
     {"(%x: tensor<6xfloat64>, %v: tensor<2xfloat64>) -> (%y) { return index_set(sin(%x), exp(%v)) {indices=[1, 4]} }",
      "independent 2 loads 2 stores 2"},
     {"(%x: tensor<6xfloat64>, %v: tensor<3xfloat64>) -> (%y) { return index_set(%x, %v) {indices=[1, 4, 1]} }",
