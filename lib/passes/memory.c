@@ -2,12 +2,22 @@
 #include "lib/passes/symbolic.h"
 
 void sci_memory_init(sci_memory *m, sci_store *s) {
-  *m = (sci_memory){.s = s, .n_slots = 64, .n_bufs = s->n_bufs};
-  sci_arena *scratch = &s->env->scratch;
-  m->slots = SCI_ZEROS(scratch, uint32_t, m->n_slots);
-  m->head = SCI_ZEROS(scratch, uint32_t, m->n_bufs);
-  m->base = SCI_ARRAY(scratch, sci_val, m->n_bufs);
-  for (uint32_t b = 0; b < m->n_bufs; b++) m->base[b] = SCI_NIL;
+  *m = (sci_memory){.s = s, .n_slots = 64};
+  m->slots = SCI_ZEROS(&s->env->scratch, uint32_t, m->n_slots);
+}
+
+void sci_memory_cover(sci_memory *m, sci_buf buf) {
+  if (buf < m->n_bufs) return;
+  sci_arena *scratch = &m->s->env->scratch;
+  uint32_t n = m->s->n_bufs > 2 * m->n_bufs ? m->s->n_bufs : 2 * m->n_bufs;
+  uint32_t *head = SCI_ZEROS(scratch, uint32_t, n);
+  sci_val *base = SCI_ARRAY(scratch, sci_val, n);
+  memset(base, 0xFF, n * sizeof *base);
+  if (m->n_bufs) {
+    memcpy(head, m->head, m->n_bufs * sizeof *head);
+    memcpy(base, m->base, m->n_bufs * sizeof *base);
+  }
+  m->head = head, m->base = base, m->n_bufs = n;
 }
 
 static uint32_t slot_of(const sci_memory *m, sci_buf buf, sci_val index) {
@@ -32,6 +42,7 @@ sci_val sci_memory_load(const sci_memory *m, sci_buf buf, sci_val index) {
 }
 
 void sci_memory_note(sci_memory *m, sci_buf buf, sci_val index, sci_val value, bool pending) {
+  sci_memory_cover(m, buf);
   if (2 * (m->cells.n + 1) > m->n_slots) grow(m);
   uint32_t at = slot_of(m, buf, index);
   if (m->slots[at]) { /* an overwritten store is never emitted */
@@ -58,6 +69,7 @@ void sci_memory_flush(sci_memory *m, sci_buf buf, sci_block_builder *out) {
       if (m->cells.data[i].alive && m->cells.data[i].pending) emit_cell(m, &m->cells.data[i], out);
     return;
   }
+  if (buf >= m->n_bufs) return;
   SCI_VEC(uint32_t) found = {0};
   for (uint32_t c = m->head[buf]; c; c = m->cells.data[c - 1].next)
     if (m->cells.data[c - 1].alive && m->cells.data[c - 1].pending) sci_vec_push(&m->s->env->scratch, &found, c - 1);
@@ -65,6 +77,7 @@ void sci_memory_flush(sci_memory *m, sci_buf buf, sci_block_builder *out) {
 }
 
 void sci_memory_forget(sci_memory *m, sci_buf buf) {
+  if (buf >= m->n_bufs) return;
   for (uint32_t c = m->head[buf]; c; c = m->cells.data[c - 1].next) {
     sci_cell *cell = &m->cells.data[c - 1];
     if (cell->alive && cell->pending) m->n_pending--;

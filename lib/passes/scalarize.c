@@ -22,12 +22,13 @@ typedef struct symbolic {
   sci_memory memory;
   sci_val *name, *var; /* per id: the value it stands for, SCI_NIL: itself */
   uint32_t n_names, n_vars;
-  sci_buf *buf;        /* per id: the buffer of the procedure at work ... */
+  sci_buf *buf;        /* per id, of parameters and locals of expanded callees: the buffer of the procedure at work ... */
   sci_val *offset;     /* ... and where in it */
+  uint32_t n_bufs;
   sci_val *changed;    /* per value, within one statement: its substitution; SCI_NIL unknown */
   uint32_t n_changed;
   SCI_VEC(sci_val) stack, touched;
-  SCI_VEC(sci_local) locals; /* of expanded callees */
+  SCI_VEC(sci_buf) locals; /* standing in for those of expanded callees: a buffer belongs to one procedure */
   bool inside;               /* runs inside a loop that will have lanes */
   bool keep_large;           /* second try: loops past SMALL_LOOP stay */
   bool over;                 /* budget exceeded: unwinding */
@@ -139,7 +140,7 @@ static element locate(symbolic *x, sci_buf b, sci_val index) {
   sci_buf storage = sci_storage(x->s, b, &constant);
   sci_val at = subst(x, index);
   if (constant) at = sci_idx_add(x->s, at, sci_val_int(x->s, constant));
-  if (x->buf[storage] == SCI_NIL) return (element){storage, at};
+  if (storage >= x->n_bufs || x->buf[storage] == SCI_NIL) return (element){storage, at};
   at = sci_idx_add(x->s, at, x->offset[storage]);
   sci_buf target = sci_storage(x->s, x->buf[storage], &constant);
   return (element){target, constant ? sci_idx_add(x->s, at, sci_val_int(x->s, constant)) : at};
@@ -153,6 +154,7 @@ static bool is_read_only(const symbolic *x, sci_buf b) {
 static void rebase(symbolic *x, element e, sci_block_builder *out) {
   if (is_read_only(x, e.buf)) return;
   sci_val base = sci_index_base(x->s, e.index);
+  sci_memory_cover(&x->memory, e.buf);
   if (x->memory.base[e.buf] == base) return;
   if (x->memory.base[e.buf] != SCI_NIL) {
     sci_memory_flush(&x->memory, e.buf, out);
@@ -239,8 +241,12 @@ static void forget_written(void *user, sci_buf b, bool write) {
   if (!write) return;
   int64_t offset;
   sci_buf storage = sci_storage(x->s, b, &offset);
-  if (x->buf[storage] != SCI_NIL) storage = sci_storage(x->s, x->buf[storage], &offset);
+  if (storage < x->n_bufs && x->buf[storage] != SCI_NIL) storage = sci_storage(x->s, x->buf[storage], &offset);
   sci_memory_forget(&x->memory, storage);
+}
+
+static sci_stmt assignment(sci_name name, sci_val value, bool declare) {
+  return (sci_stmt){.kind = SCI_S_ASSIGN, .declare = declare, .name = name, .buf = SCI_NIL, .index = SCI_NIL, .value = value};
 }
 
 /* A loop that stays: its body is executed on its own, knowing what nothing in it changes. Carried names are read once at the top of the
@@ -259,7 +265,7 @@ static void exec_kept(symbolic *x, const sci_stmt *st, sci_block_builder *out) {
   for (size_t k = 0; k < carried.n; k++) {
     sci_name n = carried.data[k];
     held[k] = sci_new_name(s, (sc_dtype)s->names[n].dtype, true, s->names[n].hint);
-    sci_emit(out, (sci_stmt){.kind = SCI_S_ASSIGN, .declare = true, .name = held[k], .value = x->name[n]});
+    sci_emit(out, assignment(held[k], x->name[n], true));
     x->name[n] = sci_emit_let(&body, s, sci_val_name(s, held[k]), s->names[n].hint);
   }
   sci_var var = sci_new_var(s, s->vars[l->var].hint);
@@ -267,7 +273,7 @@ static void exec_kept(symbolic *x, const sci_stmt *st, sci_block_builder *out) {
   exec_block(x, l->body, &body);
   sci_memory_flush(&x->memory, SCI_NIL, &body);
   for (size_t k = 0; k < carried.n; k++) {
-    sci_emit(&body, (sci_stmt){.kind = SCI_S_ASSIGN, .name = held[k], .value = x->name[carried.data[k]]});
+    sci_emit(&body, assignment(held[k], x->name[carried.data[k]], false));
     x->name[carried.data[k]] = sci_val_name(s, held[k]);
   }
   sci_memory_forget_from(&x->memory, known);
@@ -276,7 +282,9 @@ static void exec_kept(symbolic *x, const sci_stmt *st, sci_block_builder *out) {
   *made = *l;
   made->var = var;
   made->body = sci_block_end(&body, s);
-  sci_emit(out, (sci_stmt){.kind = SCI_S_LOOP, .loop = made});
+  sci_stmt kept = *st;
+  kept.loop = made;
+  sci_emit(out, kept);
 }
 
 static void exec_loop(symbolic *x, const sci_stmt *st, sci_block_builder *out) {
@@ -297,6 +305,14 @@ static bool is_expandable(const sci_proc *q) {
   return q->hint != SC_HINT_BLOCK;
 }
 
+/* A buffer of its own for every expansion: it stays private to the iteration that the expansion is part of. */
+static void enter_local(symbolic *x, sci_buf b) {
+  sci_store *s = x->s;
+  x->buf[b] = sci_new_buf(s, (sc_dtype)s->bufs[b].dtype, SCI_SPACE_PRIVATE, s->bufs[b].size, s->bufs[b].hint);
+  sci_vec_push(&s->env->scratch, &x->locals, x->buf[b]);
+  x->offset[b] = sci_val_int(s, 0);
+}
+
 static void exec_call(symbolic *x, const sci_stmt *st, sci_block_builder *out) {
   sci_store *s = x->s;
   const sci_call *c = st->call;
@@ -314,10 +330,11 @@ static void exec_call(symbolic *x, const sci_stmt *st, sci_block_builder *out) {
   }
   forget_values(x);
   for (uint32_t i = 0; i < c->n; i++) x->buf[q->params[i]] = views[i].buf, x->offset[q->params[i]] = views[i].index;
+  for (uint32_t i = 0; i < q->n_locals; i++) enter_local(x, q->locals[i].buf);
   exec_block(x, q->body, out);
   for (uint32_t i = 0; i < q->n_locals; i++) {
-    sci_memory_forget(&x->memory, q->locals[i].buf);
-    sci_vec_push(&s->env->scratch, &x->locals, (sci_local){q->locals[i].buf, false, -1});
+    sci_memory_forget(&x->memory, x->buf[q->locals[i].buf]);
+    x->buf[q->locals[i].buf] = SCI_NIL;
   }
   for (uint32_t i = 0; i < c->n; i++) x->buf[q->params[i]] = SCI_NIL;
 }
@@ -351,6 +368,7 @@ static symbolic begin(const sci_program *p, const sci_proc *const *done, const s
   x.n_names = s->n_names, x.n_vars = s->n_vars, x.n_changed = s->n_values;
   x.name = SCI_ARRAY(scratch, sci_val, x.n_names);
   x.var = SCI_ARRAY(scratch, sci_val, x.n_vars);
+  x.n_bufs = s->n_bufs;
   x.buf = SCI_ARRAY(scratch, sci_buf, s->n_bufs);
   x.offset = SCI_ARRAY(scratch, sci_val, s->n_bufs);
   x.changed = SCI_ARRAY(scratch, sci_val, x.n_changed);
@@ -376,10 +394,8 @@ static void set_locals(symbolic *x, sci_proc *made, const sci_proc *q) {
   sci_local *locals = SCI_ARRAY(&s->arena, sci_local, q->n_locals + x->locals.n);
   uint32_t n = 0;
   for (size_t i = 0; i < q->n_locals + x->locals.n; i++) {
-    sci_local l = i < q->n_locals ? q->locals[i] : x->locals.data[i - q->n_locals];
-    if (!touched[l.buf]) continue;
-    touched[l.buf] = false; /* a callee expanded twice lists its locals twice */
-    locals[n++] = (sci_local){l.buf, false, -1};
+    sci_buf b = i < q->n_locals ? q->locals[i].buf : x->locals.data[i - q->n_locals];
+    if (touched[b]) locals[n++] = (sci_local){b, false, -1};
   }
   made->locals = locals;
   made->n_locals = n;

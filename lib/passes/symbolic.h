@@ -23,11 +23,12 @@ typedef struct sci_memory {
   uint32_t n_slots;
   uint32_t *head;  /* per buffer: first cell + 1 */
   sci_val *base;   /* per buffer: the base of its cells, SCI_NIL: none */
-  uint32_t n_bufs; /* of the store when the arrays were made */
+  uint32_t n_bufs; /* that the arrays cover */
   uint32_t n_pending;
 } sci_memory;
 
 void sci_memory_init(sci_memory *m, sci_store *s);
+void sci_memory_cover(sci_memory *m, sci_buf buf); /* the buffer may have been made since */
 /* SCI_NIL: unknown. */
 sci_val sci_memory_load(const sci_memory *m, sci_buf buf, sci_val index);
 void sci_memory_note(sci_memory *m, sci_buf buf, sci_val index, sci_val value, bool pending);

@@ -64,7 +64,8 @@ typedef struct sci_buffer {
 } sci_buffer;
 
 typedef enum sci_loop_kind {
-  SCI_LOOP_INDEPENDENT, /* iterations touch disjoint stores and may run in any order, or at once */
+  SCI_LOOP_INDEPENDENT, /* iterations touch disjoint stores and may run in any order, or at once; a private buffer that only the body
+                           touches is each iteration's own */
   SCI_LOOP_REDUCE,      /* carries accumulators only; the order is kept */
   SCI_LOOP_SERIAL,
   SCI_LOOP_VECTOR,      /* independent, and chosen to run in lanes: the body is written for one iteration */

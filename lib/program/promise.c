@@ -3,10 +3,12 @@
  * An index of the body is c * v + inner + fixed: v the loop's variable, `inner` over variables of loops inside, `fixed` what does not
  * change while the loop runs. Per written buffer all accesses together are clear when they share c and `fixed` and the rest spans
  * less than c. Otherwise pairs are looked at: by ranges, by a mixed-radix argument, and at last point by point, where only two iterations
- * found at one element count as a violation: what cannot be told is accepted. */
+ * found at one element count as a violation: what cannot be told is accepted. Private storage that only the loop touches is each
+ * iteration's own, its contents undefined where an iteration starts. */
 #include <stdlib.h>
 
 #include "lib/program/verify.h"
+#include "lib/program/walk.h"
 
 enum { MAX_PAIRS = 4096, MAX_POINTS = 4096 };
 
@@ -67,6 +69,31 @@ static void collect(promise *p, sci_block b) {
     }
     }
   }
+}
+
+typedef struct counting {
+  const sci_store *s;
+  sci_buf storage;
+  uint64_t n;
+} counting;
+
+static void count_access(void *user, sci_buf b, bool write) {
+  counting *c = user;
+  int64_t shift;
+  (void)write;
+  c->n += sci_storage(c->s, b, &shift) == c->storage;
+}
+
+static uint64_t accesses(const promise *p, sci_block b, sci_buf storage) {
+  counting c = {p->k->s, storage, 0};
+  for (uint32_t i = 0; i < b.n; i++) sci_stmt_accesses(p->k->p, &b.stmts[i], count_access, &c);
+  return c.n;
+}
+
+/* Private storage that nothing outside the loop touches is each iteration's own. */
+static bool is_own(const promise *p, sci_buf storage) {
+  if (p->k->s->bufs[storage].space != SCI_SPACE_PRIVATE) return false;
+  return accesses(p, p->loop->body, storage) == accesses(p, p->k->proc->body, storage);
 }
 
 static int64_t gcd(int64_t a, int64_t b) {
@@ -194,7 +221,7 @@ static int by_storage(const void *x, const void *y) {
 
 static void check_buffer(promise *p, const access *list, size_t n) {
   sci_checker *k = p->k;
-  if (windows(p, list, n)) return;
+  if (windows(p, list, n) || is_own(p, list->storage)) return;
   int64_t pairs = MAX_PAIRS;
   for (size_t i = 0; i < n; i++) {
     if (!list[i].write) continue;
