@@ -1,23 +1,25 @@
 /* Owns the C renderer's entry point: the order of a source file's parts, and constant tables. */
 #include "backends/c/c.h"
 
+/* A short table stays on one line. */
 static void put_table(c_render *r, sci_text *out, sci_buf b) {
+  enum { ONE_LINE = 8, WIDTH = 100 };
   const sci_buffer *buf = &r->s->bufs[b];
   sc_dtype dtype = (sc_dtype)buf->dtype;
+  bool wraps = buf->size > ONE_LINE;
   sci_putf(out, "static const %s %s[%lld] = {", sci_c_types[dtype], r->m->buf_names[b], (long long)buf->size);
-  size_t column = 80;
+  size_t line = 0; /* where it began */
   for (int64_t i = 0; i < buf->size; i++) {
-    if (column > 76) {
-      sci_put(out, "\n   ");
-      column = 3;
+    if (wraps && (!line || out->n - line > WIDTH)) {
+      sci_put(out, "\n    ");
+      line = out->n;
+    } else if (i) {
+      sci_put_char(out, ' ');
     }
-    size_t before = out->n;
-    sci_put_char(out, ' ');
     sci_c_put_scalar(r, dtype, sci_scalar_load(dtype, buf->data, (size_t)i));
     if (i + 1 < buf->size) sci_put_char(out, ',');
-    column += out->n - before;
   }
-  sci_put(out, "\n};\n\n");
+  sci_put(out, wraps ? "\n};\n\n" : "};\n\n");
 }
 
 /* Tables in the order of their buffers; an empty one is never declared. */

@@ -3,7 +3,9 @@
 #include "lib/api/kernel.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #ifdef __APPLE__
@@ -35,14 +37,17 @@ static void add_places_around(places *p, const char *path) {
 /* The file that holds this code: the library, or the program it was linked into, whose name may be relative to a folder left since. */
 static void add_own_places(places *p) {
   Dl_info info;
-  bool found = dladdr((const void *)(uintptr_t)sci_llvm_plugin, &info) && info.dli_fname;
-  if (found) add_places_around(p, info.dli_fname);
+  char path[PATH_MAX];
+  if (!dladdr((const void *)(uintptr_t)sci_llvm_plugin, &info) || !info.dli_fname) return;
+  if (realpath(info.dli_fname, path)) {
+    add_places_around(p, path);
+    return;
+  }
 #ifdef __linux__
-  char exe[4096];
-  ssize_t n = found && info.dli_fname[0] == '/' ? -1 : readlink("/proc/self/exe", exe, sizeof exe - 1);
+  ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
   if (n <= 0) return;
-  exe[n] = 0;
-  add_places_around(p, exe);
+  path[n] = 0;
+  add_places_around(p, path);
 #endif
 }
 

@@ -69,7 +69,8 @@ const char *sci_claim_public(sci_namer *n, uint32_t scope, const char *name) {
     char *s = spell(n, name, room, &len);
     memset(s + len, '_', room);
     s[len + room] = 0;
-    const char *got = sci_name_is_word(s) ? NULL : take(n, scope, enter(n, s));
+    bool reserved = room == 0 && sci_name_is_word(s); /* no word ends in an underscore */
+    const char *got = reserved ? NULL : take(n, scope, enter(n, s));
     if (got) return got;
   }
 }
