@@ -106,6 +106,7 @@ sc_expr sc_broadcast(sc_expr a, int rank, const int64_t *shape) {
 /* Indices into `limit` elements, negatives counted from the end. In the scratch arena. */
 static const int32_t *resolve(sc_context *cx, const char *op, const int64_t *indices, int64_t n, int64_t limit) {
   int32_t *out = SCI_ARRAY(&cx->env.scratch, int32_t, n);
+  if (n && !indices) sci_fail(&cx->env, SC_ERR_ARGUMENT, "%s: %lld indices are to be read from NULL", op, (long long)n);
   for (int64_t k = 0; k < n; k++) {
     int64_t i = indices[k] < 0 ? indices[k] + limit : indices[k];
     if (i < 0 || i >= limit)

@@ -32,6 +32,7 @@ sci_id sci_make_const(sc_context *cx, sc_dtype dtype, int rank, const int64_t *s
   uint32_t type = sci_intern_type(cx, dtype, false, rank, shape);
   int64_t n = cx->types[type].size;
   size_t bytes = (size_t)n * sc_dtype_size(dtype);
+  if (n && !data) sci_fail(&cx->env, SC_ERR_ARGUMENT, "const: %lld elements are to be read from NULL", (long long)n);
   sci_arena_mark mark = sci_arena_here(&cx->env.scratch);
   void *canonical = sci_alloc(&cx->env.scratch, bytes);
   bool equal = rank > 0 && n > 0;

@@ -53,6 +53,8 @@ sci_id sci_make_broadcast(sc_context *cx, sci_id a, int rank, const int64_t *sha
   if (type == sci_node_at(cx, a)->type) return a;
   sci_infer_broadcast(cx, &(sci_recipe){.op = SCI_X_broadcast, .n_args = 1, .args = &a, .type = type});
   if (sci_plain(cx, a, SCI_X_broadcast)) return sci_make_broadcast(cx, sci_arg(cx, a, 0), rank, shape);
+  if (!cx->types[type].size && sci_plain(cx, a, SCI_X_const)) /* one form for constants without elements */
+    return sci_make_const(cx, (sc_dtype)cx->types[type].dtype, rank, shape, NULL);
   return sci_intern_node(cx, SCI_X_broadcast, SC_HINT_AUTO, type, 0, 1, &a);
 }
 

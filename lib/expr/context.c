@@ -51,6 +51,7 @@ void sci_context_free(sc_context *cx) {
 static void check_sizes(sc_context *cx, int rank, const int64_t *shape) {
   if (rank < 0 || rank > SC_MAX_RANK)
     sci_fail(&cx->env, SC_ERR_SHAPE, "rank %d is out of range: a tensor has 0 to %d dimensions", rank, SC_MAX_RANK);
+  if (rank && !shape) sci_fail(&cx->env, SC_ERR_ARGUMENT, "rank %d is given without a shape", rank);
   /* Zero dimensions do not excuse the others: strides are products of dimensions, and must not overflow either. */
   int64_t product = 1;
   for (int i = 0; i < rank; i++) {

@@ -124,6 +124,9 @@ Test(errors, sizes) {
   FAILS(sc_input(cx, "x", SC_FLOAT64, 1, DIMS(-1)), SC_ERR_SHAPE, "dimension 0 of shape -1 is negative");
   FAILS(sc_input(cx, "x", SC_FLOAT64, 9, (int64_t[9]){0}), SC_ERR_SHAPE, "rank 9 is out of range: a tensor has 0 to 8 dimensions");
   FAILS(sc_input(cx, "x", SC_FLOAT64, -1, NULL), SC_ERR_SHAPE, "rank -1 is out of range");
+  FAILS(sc_input(cx, "x", SC_FLOAT64, 2, NULL), SC_ERR_ARGUMENT, "rank 2 is given without a shape");
+  FAILS(sc_const(cx, SC_FLOAT64, 1, DIMS(3), NULL), SC_ERR_ARGUMENT, "const: 3 elements are to be read from NULL");
+  FAILS(sc_gather(v3, NULL, 1, DIMS(2)), SC_ERR_ARGUMENT, "gather: 2 indices are to be read from NULL");
   sc_expr big = sc_zeros(cx, SC_FLOAT64, 1, &max), wide = input("w", SC_FLOAT64, 2, 1, 65536), tall = input("t", SC_FLOAT64, 2, 65536, 1);
   FAILS(sc_concat((sc_expr[]){big, v3}, 2, 0), SC_ERR_OVERFLOW, "shape 2147483650 is too large");
   FAILS(sc_add(wide, tall), SC_ERR_OVERFLOW, "shape 65536x65536 is too large");

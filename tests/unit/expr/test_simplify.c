@@ -283,3 +283,79 @@ Test(simplify, folded_sums_have_the_documented_order) {
     cr_expect_eq(value(sc_sum(sc_const(cx, SC_FLOAT64, 1, &n, x)), 0), want, "%d terms", (int)n);
   }
 }
+
+/* ---- random chains of structural operations: symbolic, simplified, then evaluated, against folded step by step ---- */
+
+static uint64_t rng;
+
+static int64_t pick(int64_t n) {
+  rng ^= rng << 13, rng ^= rng >> 7, rng ^= rng << 17;
+  return (int64_t)(rng % (uint64_t)n);
+}
+
+static sc_range random_range(int64_t size) {
+  if (size && pick(4) == 0) return SC_AT(pick(2 * size) - size);
+  int64_t step = pick(7) - 3;
+  return (sc_range){pick(3) ? pick(2 * size + 1) - size : SC_NONE, pick(3) ? pick(2 * size + 1) - size : SC_NONE, step ? step : 1};
+}
+
+/* One random operation on e, drawn from the generator's state alone: the same state draws the same operation. */
+static sc_expr random_op(sc_expr e) {
+  int rank = sc_expr_rank(e);
+  const int64_t *shape = sc_expr_shape(e);
+  int64_t size = sc_expr_size(e), factor = size ? 1 + pick(size) : 1;
+  sc_range index[SC_MAX_RANK];
+  int axes[SC_MAX_RANK];
+  int64_t idx[64], n = 1 + pick(6);
+  switch (pick(9)) {
+  case 0:
+  case 1:
+    for (int i = 0; i < rank; i++) index[i] = random_range(shape[i]);
+    return sc_slice(e, (int)pick(rank + 1), index);
+  case 2: return size > 200 || rank > 5 ? e : sc_stack((sc_expr[]){e, sc_neg(e), e}, (size_t)(1 + pick(3)), (int)pick(rank + 1));
+  case 3: return size > 200 || !rank ? e : sc_concat((sc_expr[]){sc_neg(e), e, e}, (size_t)(1 + pick(3)), (int)pick(rank));
+  case 4: return size % factor ? sc_vec(e) : sc_reshape(e, 2, (int64_t[]){factor, size / factor});
+  case 5:
+    for (int i = 0; i < rank; i++) axes[i] = i;
+    for (int i = rank - 1; i > 0; i--) {
+      int j = (int)pick(i + 1), t = axes[i];
+      axes[i] = axes[j], axes[j] = t;
+    }
+    return sc_transpose_axes(e, axes);
+  case 6:
+    for (int64_t i = 0; i < 2 * n; i++) idx[i] = size ? pick(size) : 0;
+    return size ? sc_gather(e, idx, 2, (int64_t[]){n, 2}) : e;
+  case 7: return rank > 5 || size > 200 ? e : sc_broadcast(sc_reshape(e, 2, (int64_t[]){1, size}), 2, (int64_t[]){2, size});
+  default: return rank ? sc_sum_axes(e, 1, (int[]){(int)pick(rank)}) : sc_neg(e);
+  }
+}
+
+Test(simplify, random_chains) {
+  double data[12];
+  for (int i = 0; i < 12; i++) data[i] = i + 1;
+  sc_expr x = sc_input(cx, "x", SC_FLOAT64, 2, (int64_t[]){3, 4}), known = sc_const(cx, SC_FLOAT64, 2, (int64_t[]){3, 4}, data);
+  for (volatile uint64_t seed = 1; seed <= 5000; seed++) {
+    sc_expr e = x, folded = known;
+    rng = seed * 0x9E3779B97F4A7C15u;
+    for (int k = 0; k < 8; k++) {
+      uint64_t state = rng;
+      e = random_op(e);
+      rng = state;
+      folded = random_op(folded);
+      cr_assert(!sc_is_null(e) && !sc_is_null(folded), "seed %d: %s", (int)seed, sc_context_error(cx) ? sc_context_error(cx)->message : "");
+    }
+    sci_frame fr;
+    if (!SCI_TRY(&cx->env, &fr)) cr_assert_fail("%s", sc_context_error(cx)->message);
+    sci_order o = sci_reach(cx, &e.id, 1);
+    sci_id *value_of = SCI_ARRAY(&cx->env.scratch, sci_id, o.n), args[3];
+    for (uint32_t k = 0; k < o.n; k++) {
+      const sci_node *n = sci_node_at(cx, o.ids[k]);
+      for (uint32_t i = 0; i < n->n_args; i++) args[i] = value_of[sci_number(&o, sci_args(cx, n)[i])];
+      value_of[k] = n->op == SCI_X_input ? known.id : sci_remake(cx, o.ids[k], args);
+    }
+    sci_id equal = sci_make2(cx, SCI_OP_eq, value_of[o.n - 1], folded.id);
+    cr_expect_eq(sci_type_of(cx, equal)->size, sc_expr_size(folded), "seed %d", (int)seed);
+    cr_expect(!sc_expr_size(folded) || sci_is_const_number(cx, equal, 1), "seed %d", (int)seed);
+    sci_leave(&cx->env, &fr);
+  }
+}
