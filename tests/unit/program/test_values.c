@@ -109,11 +109,15 @@ static void indices(void) {
 static void substitution(void) {
   sci_var iv = sci_new_var(s, "i"), jv = sci_new_var(s, "j");
   sci_val i = sci_val_var(s, iv), x = input(SC_FLOAT64), deep = x;
-  for (int n = 0; n < 200000; n++) deep = OP1(sin, OP2(add, deep, num(n + 1)));
+  for (int n = 0; n < 50000; n++) deep = OP1(sin, OP2(add, deep, num(n + 1)));
   sci_subst *m = sci_subst_new(s);
   cr_expect_eq(sci_subst_val(m, deep), deep);
+  m = sci_subst_new(s);
   sci_subst_name(m, sci_value_at(s, x)->args[0], num(2));
-  cr_expect(sci_val_is_const(s, sci_subst_val(m, deep)));
+  sci_val folded = sci_subst_val(m, deep);
+  cr_expect(sci_val_is_const(s, folded));
+  sci_subst_name(m, sci_value_at(s, x)->args[0], num(3));
+  cr_expect_neq(sci_subst_val(m, OP2(add, x, num(1))), num(3));
   sci_subst_var(m, iv, sci_val_int(s, 3));
   SAME(sci_subst_val(m, sci_idx_add(s, sci_idx_mul(s, i, 4), sci_val_int(s, 1))), sci_val_int(s, 13));
 
