@@ -18,7 +18,7 @@ typedef struct row {
   const char *way, *tier; /* tier NULL: the way has none */
   const char *error;      /* NULL: it ran */
   sc_kernel *kernel;
-  call_buffers buffers;
+  void **out;
   double compile_ms; /* to machine code, lowering not counted */
   double first_ms;   /* from the function to the first result */
   timing time;
@@ -30,6 +30,7 @@ typedef struct comparison {
   const arguments *args;
   model model;
   sc_lower_options lower;
+  void **in; /* shared by all rows; NULL: not read yet */
   row rows[MAX_ROWS];
   size_t n;
   int64_t operations;
@@ -53,7 +54,7 @@ static sc_kernel *compile_with(const comparison *c, const char *const *cc_argv, 
   return k;
 }
 
-/* Compiles one row and calls it once. Values are read when the first kernel tells the ports, and shared by all rows.
+/* Compiles one row and calls it once. Of a program only a kernel tells the inputs, so the first one reads their values.
  * Returns an exit code: only wrong values end the comparison, what is missing for one row is that row's error. */
 static int start_row(comparison *c, row *r, const char *const *cc_argv, const char *const *flags) {
   double start = now_ms();
@@ -62,19 +63,13 @@ static int start_row(comparison *c, row *r, const char *const *cc_argv, const ch
     r->error = take_error(c->model.cx);
     return EXIT_OK;
   }
-  double compiled = now_ms(), outside = 0;
-  const row *first = NULL;
-  for (size_t i = 0; i < c->n && !first; i++)
-    if (c->rows[i].kernel) first = &c->rows[i];
-  if (first) {
-    r->buffers = (call_buffers){first->buffers.in, make_outputs(r->kernel)};
-  } else {
-    int code = buffers_make(&r->buffers, r->kernel, c->args, true);
-    if (code != EXIT_OK) return code;
-  }
-  outside = now_ms() - compiled;
-  int status = sc_kernel_call(r->kernel, (const void *const *)r->buffers.in, r->buffers.out, NULL);
-  r->first_ms = now_ms() - start - outside;
+  double compiled = now_ms();
+  int code = c->in ? EXIT_OK : read_inputs(&c->in, kernel_inputs(r->kernel), c->args, true);
+  if (code != EXIT_OK) return code;
+  r->out = make_outputs(r->kernel);
+  double called = now_ms();
+  int status = sc_kernel_call(r->kernel, (const void *const *)c->in, r->out, NULL);
+  r->first_ms = compiled - start + (now_ms() - called);
   r->compile_ms = compiled - start - sc_kernel_times(r->kernel).lower;
   if (status != SC_KERNEL_SUCCESS) r->error = pool_printf("the kernel returned status %d", status);
   return EXIT_OK;
@@ -101,11 +96,11 @@ static void measure_rows(comparison *c) {
     row *r = &c->rows[i];
     if (r->error) continue;
     progress("measuring: %s", r->way);
-    r->time = measure_calls(r->kernel, &r->buffers);
+    r->time = measure_calls(r->kernel, c->in, r->out);
     for (size_t j = 0; j < c->n; j++) {
       if (j == i || c->rows[j].error) continue;
       r->compared = true;
-      widen_difference(&r->diff, r->kernel, r->buffers.out, c->rows[j].buffers.out);
+      widen_difference(&r->diff, r->kernel, r->out, c->rows[j].out);
     }
   }
   progress(NULL);
@@ -207,18 +202,20 @@ static int compare(const arguments *args) {
   static const char *const formats[] = {"table", "json", NULL}, *const levels[] = {"0", "1", "2", "3", NULL};
   int format = option_choice(args, "format", formats, 0);
   long long seed;
-  if (format < 0 || option_choice(args, "optimize", levels, 0) < 0 || check_value_options(args, &seed) != EXIT_OK) return EXIT_USAGE;
+  if (format < 0 || option_choice(args, "optimize", levels, 0) < 0 || check_value_options(args, &seed) != EXIT_OK)
+    return EXIT_USAGE;
   comparison c = {.args = args};
   sc_target target;
   if (!model_lower_options(args, &c.lower, &target)) return EXIT_USAGE;
   int code = model_open(&c.model, args);
   if (code != EXIT_OK) return code;
-  sc_program *p = model_lower(&c.model, &c.lower);
+  if (c.model.function) code = read_inputs(&c.in, function_inputs(c.model.function), args, true);
+  sc_program *p = code == EXIT_OK ? model_lower(&c.model, &c.lower) : NULL;
   if (p) {
     c.operations = sc_program_statistics(p).operations;
     sc_program_destroy(p);
     code = start_rows(&c, compiler_flags(args));
-  } else {
+  } else if (code == EXIT_OK) {
     code = report_context(c.model.cx);
   }
   if (code == EXIT_OK) {

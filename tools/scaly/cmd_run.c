@@ -15,16 +15,28 @@ static void print_times(const sc_kernel *k) {
   fputc('\n', stderr);
 }
 
-static int call_and_write(sc_kernel *k, const arguments *args, value_format format) {
-  call_buffers b;
-  int code = buffers_make(&b, k, args, false);
-  if (code != EXIT_OK) return code;
-  int status = sc_kernel_call(k, (const void *const *)b.in, b.out, NULL);
+static int call_and_write(sc_kernel *k, void **in, value_format format) {
+  void **out = make_outputs(k);
+  int status = sc_kernel_call(k, (const void *const *)in, out, NULL);
   if (status != SC_KERNEL_SUCCESS) {
     complain("the kernel returned status %d", status);
     return EXIT_ENVIRONMENT;
   }
-  return write_outputs(k, b.out, format);
+  return write_outputs(k, out, format);
+}
+
+/* Values are read before compiling where the inputs are known by then, so that a mistake in them costs nothing. */
+static int evaluate(const model *m, const arguments *args, const sc_lower_options *lower, value_format format) {
+  void **in = NULL;
+  int code = m->function ? read_inputs(&in, function_inputs(m->function), args, false) : EXIT_OK;
+  if (code != EXIT_OK) return code;
+  sc_kernel *k = model_jit(m, lower);
+  if (!k) return report_context(m->cx);
+  if (!in) code = read_inputs(&in, kernel_inputs(k), args, false);
+  if (code == EXIT_OK) code = call_and_write(k, in, format);
+  if (option_given(args, "time")) print_times(k);
+  sc_kernel_release(k);
+  return code;
 }
 
 static int run(const arguments *args) {
@@ -38,10 +50,7 @@ static int run(const arguments *args) {
   model m;
   int code = model_open(&m, args);
   if (code != EXIT_OK) return code;
-  sc_kernel *k = model_jit(&m, &lower);
-  code = k ? call_and_write(k, args, (value_format)format) : report_context(m.cx);
-  if (k && option_given(args, "time")) print_times(k);
-  sc_kernel_release(k);
+  code = evaluate(&m, args, &lower, (value_format)format);
   model_close(&m);
   return code;
 }

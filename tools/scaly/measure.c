@@ -17,22 +17,21 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-timing measure_calls(const sc_kernel *k, const call_buffers *b) {
+timing measure_calls(const sc_kernel *k, void *const *in, void **out) {
   sc_entry entry = sc_kernel_entry(k);
-  const void **in = (const void **)b->in;
   void *w = pool_alloc_aligned(64, sc_kernel_workspace_bytes(k));
   double samples[SAMPLES], elapsed = 0;
   long calls = 1;
   /* Calibration warms caches and clocks on the way. */
   for (;; calls *= 2) {
     double start = now_ms();
-    for (long i = 0; i < calls; i++) entry(in, b->out, NULL, w, 0);
+    for (long i = 0; i < calls; i++) entry((const void **)in, out, NULL, w, 0);
     elapsed = now_ms() - start;
     if (elapsed >= sample_ms / 2) break;
   }
   for (int s = 0; s < SAMPLES; s++) {
     double start = now_ms();
-    for (long i = 0; i < calls; i++) entry(in, b->out, NULL, w, 0);
+    for (long i = 0; i < calls; i++) entry((const void **)in, out, NULL, w, 0);
     samples[s] = (now_ms() - start) * 1e6 / (double)calls;
   }
   qsort(samples, SAMPLES, sizeof *samples, by_value);

@@ -9,7 +9,7 @@ typedef struct timing {
   double spread; /* interquartile range / median */
 } timing;
 
-timing measure_calls(const sc_kernel *k, const call_buffers *b);
+timing measure_calls(const sc_kernel *k, void *const *in, void **out);
 
 /* Largest distance seen. Two NaNs are equal, a NaN and a number infinitely far apart. Integers: ulp is the absolute
  * difference. */

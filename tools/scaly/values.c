@@ -142,18 +142,39 @@ static void fill(const sc_port *port, void *to, uint64_t seed, uint64_t input) {
   }
 }
 
-static int find_port(const sc_kernel *k, const char *name, size_t n) {
-  for (size_t i = 0; i < sc_kernel_input_count(k); i++) {
-    const char *have = sc_kernel_input(k, i)->name;
-    if (strlen(have) == n && !memcmp(have, name, n)) return (int)i;
+port_list function_inputs(const sc_function *f) {
+  size_t n = sc_function_input_count(f);
+  sc_port *ports = pool_alloc(n, sizeof *ports);
+  for (size_t i = 0; i < n; i++) {
+    sc_expr x = sc_function_input(f, i);
+    const int64_t *shape = sc_expr_shape(x);
+    int64_t *kept = pool_alloc((size_t)sc_expr_rank(x), sizeof *kept);
+    for (int d = 0; d < sc_expr_rank(x); d++) kept[d] = shape[d];
+    ports[i] = (sc_port){.name = sc_function_input_name(f, i),
+                         .dtype = sc_expr_dtype(x),
+                         .rank = sc_expr_rank(x),
+                         .shape = kept,
+                         .count = sc_expr_size(x)};
   }
+  return (port_list){ports, n};
+}
+
+port_list kernel_inputs(const sc_kernel *k) {
+  size_t n = sc_kernel_input_count(k);
+  sc_port *ports = pool_alloc(n, sizeof *ports);
+  for (size_t i = 0; i < n; i++) ports[i] = *sc_kernel_input(k, i);
+  return (port_list){ports, n};
+}
+
+static int find_port(port_list inputs, const char *name, size_t n) {
+  for (size_t i = 0; i < inputs.n; i++)
+    if (strlen(inputs.ports[i].name) == n && !memcmp(inputs.ports[i].name, name, n)) return (int)i;
   return -1;
 }
 
-static const char *input_names(const sc_kernel *k) {
+static const char *input_names(port_list inputs) {
   const char *list = "";
-  for (size_t i = 0; i < sc_kernel_input_count(k); i++)
-    list = pool_printf("%s%s%s", list, i ? ", " : "", sc_kernel_input(k, i)->name);
+  for (size_t i = 0; i < inputs.n; i++) list = pool_printf("%s%s%s", list, i ? ", " : "", inputs.ports[i].name);
   return *list ? list : "none";
 }
 
@@ -171,43 +192,44 @@ int check_value_options(const arguments *args, long long *seed) {
   return option_integer(args, "seed", 0, INT64_MAX, seed) ? EXIT_OK : EXIT_USAGE;
 }
 
-static int fill_given(call_buffers *b, const sc_kernel *k, const arguments *args, bool *given) {
+static int fill_given(void **in, port_list inputs, const arguments *args, bool *given) {
   for (size_t i = 0; i < args->n_given; i++) {
     if (strcmp(args->given[i].name, "arg")) continue;
     const char *text = args->given[i].value;
     size_t n = strcspn(text, "=");
-    int at = find_port(k, text, n);
+    int at = find_port(inputs, text, n);
     if (at < 0) {
-      complain("--arg: there is no input \"%.*s\"; inputs are: %s", (int)n, text, input_names(k));
+      complain("--arg: there is no input \"%.*s\"; inputs are: %s", (int)n, text, input_names(inputs));
       return EXIT_INPUT;
     }
     given[at] = true;
-    if (!read_values(text + n + 1, sc_kernel_input(k, (size_t)at), b->in[at])) return EXIT_INPUT;
+    if (!read_values(text + n + 1, &inputs.ports[at], in[at])) return EXIT_INPUT;
   }
   return EXIT_OK;
 }
 
-static int fill_inputs(call_buffers *b, const sc_kernel *k, const arguments *args, bool fill_all) {
-  long long seed;
-  size_t n_in = sc_kernel_input_count(k);
-  bool *given = pool_alloc(n_in, sizeof *given);
-  int code = check_value_options(args, &seed);
-  if (code == EXIT_OK) code = fill_given(b, k, args, given);
-  for (size_t i = 0; code == EXIT_OK && i < n_in; i++) {
-    const sc_port *port = sc_kernel_input(k, i);
-    if (given[i]) continue;
-    if (!fill_all && port->count) {
-      complain("the input %s (%s %s) has no values: give --arg %s=... or --seed N", port->name,
-               sc_dtype_name(port->dtype), shape_text(port), port->name);
-      return EXIT_INPUT;
-    }
-    fill(port, b->in[i], (uint64_t)seed, i);
-  }
-  return code;
-}
-
 static void *make_buffer(const sc_port *port) {
   return pool_alloc_aligned(64, (size_t)port->count * sc_dtype_size(port->dtype));
+}
+
+int read_inputs(void ***in, port_list inputs, const arguments *args, bool fill_all) {
+  long long seed;
+  bool *given = pool_alloc(inputs.n, sizeof *given);
+  *in = pool_alloc(inputs.n, sizeof **in);
+  for (size_t i = 0; i < inputs.n; i++) (*in)[i] = make_buffer(&inputs.ports[i]);
+  int code = check_value_options(args, &seed);
+  if (code == EXIT_OK) code = fill_given(*in, inputs, args, given);
+  for (size_t i = 0; code == EXIT_OK && i < inputs.n; i++) {
+    const sc_port *port = &inputs.ports[i];
+    if (given[i]) continue;
+    if (!fill_all && !option_given(args, "seed") && port->count) {
+      complain("the input %s (%s %s) has no values: give --arg %s=... or --seed N", port->name,
+               sc_dtype_name(port->dtype), shape_text(port), port->name);
+      code = EXIT_INPUT;
+    }
+    fill(port, (*in)[i], (uint64_t)seed, i);
+  }
+  return code;
 }
 
 void **make_outputs(const sc_kernel *k) {
@@ -215,12 +237,4 @@ void **make_outputs(const sc_kernel *k) {
   void **out = pool_alloc(n, sizeof *out);
   for (size_t i = 0; i < n; i++) out[i] = make_buffer(sc_kernel_output(k, i));
   return out;
-}
-
-int buffers_make(call_buffers *b, const sc_kernel *k, const arguments *args, bool fill_all) {
-  size_t n = sc_kernel_input_count(k);
-  b->in = pool_alloc(n, sizeof *b->in);
-  for (size_t i = 0; i < n; i++) b->in[i] = make_buffer(sc_kernel_input(k, i));
-  b->out = make_outputs(k);
-  return fill_inputs(b, k, args, fill_all || option_given(args, "seed"));
 }

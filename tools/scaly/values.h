@@ -6,17 +6,21 @@
 #include "scaly/scaly.h"
 #include "tools/scaly/options.h"
 
-/* The buffers of one call, all from the pool. */
-typedef struct call_buffers {
-  void **in, **out;
-} call_buffers;
+/* The inputs that values are wanted for: known from a function before it is compiled, from a kernel afterwards. */
+typedef struct port_list {
+  const sc_port *ports;
+  size_t n;
+} port_list;
+port_list function_inputs(const sc_function *f);
+port_list kernel_inputs(const sc_kernel *k);
 
-/* What can be wrong with --arg and --seed before any file is read. Returns the exit code; `*seed` is 0 when not given. */
+/* What can be wrong with --arg and --seed before any file is read. Returns the exit code; `*seed` is 0 when not given.
+ */
 int check_value_options(const arguments *args, long long *seed);
 
-/* Memory for every port of the kernel, inputs filled from --arg and --seed. An input that neither gives is a complaint,
- * unless `fill_all`: then seed 0 is implied. Returns the exit code. */
-int buffers_make(call_buffers *b, const sc_kernel *k, const arguments *args, bool fill_all);
+/* Memory for every input, filled from --arg and --seed. An input that neither gives is a complaint, unless `fill_all`:
+ * then seed 0 is implied. Returns the exit code. */
+int read_inputs(void ***in, port_list inputs, const arguments *args, bool fill_all);
 void **make_outputs(const sc_kernel *k);
 
 #define VALUES_OPTIONS                                                                                                 \
