@@ -103,7 +103,7 @@ static void parse_value(sci_parser *p, sci_value_text *v) {
   bool known[SC_MAX_RANK] = {0};
   int depth = 0, leaf = -1;
   do {
-    if (sci_at_punct(p, ']')) {
+    if (depth && sci_at_punct(p, ']')) {
       if (depth > v->rank) v->rank = depth;
       close_level(p, v, known, depth - 1, counts[depth - 1]);
       depth--;
