@@ -59,36 +59,47 @@ static golden_result put_program(golden_job *job, const sc_program *p) {
 
 /* ---- input ---- */
 
-static sc_function *parse_function(golden_job *job, const char *name) {
+/* The value of an option "key=value" from word `*at` on, or NULL; `*at` is then the word behind it. */
+static const char *next_option(const golden_job *job, const char *key, int *at) {
+  size_t n = strlen(key);
+  for (; *at < job->n_words; ++*at)
+    if (!strncmp(job->words[*at], key, n) && job->words[*at][n] == '=') return job->words[(*at)++] + n + 1;
+  return NULL;
+}
+
+static const char *option(const golden_job *job, const char *key) {
+  int at = 1;
+  return next_option(job, key, &at);
+}
+
+/* The last function or f=NAME; with out=REQUEST, as often as wanted, the function derived from it. */
+static sc_function *parse_function(golden_job *job) {
   sc_module_text *m = sc_parse(job->cx, job->input, job->input_size, "input");
-  sc_function *f = m ? sc_module_text_find(m, name) : NULL;
+  sc_function *f = m ? sc_module_text_find(m, option(job, "f")) : NULL;
   sc_module_text_free(m);
-  return f;
+  sc_request requests[GOLDEN_MAX_WORDS];
+  size_t n = 0;
+  const char *text;
+  for (int at = 1; f && (text = next_option(job, "out", &at)) != NULL; n++)
+    if (sc_request_parse(job->cx, text, &requests[n])) return NULL;
+  return f && n ? sc_function_derive(f, NULL, requests, n, NULL) : f;
 }
 
 static sc_program *parse_program(golden_job *job) {
   return sc_parse_program(job->cx, job->input, job->input_size, "input");
 }
 
-/* The value of an option "key=value", or NULL. */
-static const char *option(const golden_job *job, const char *key) {
-  size_t n = strlen(key);
-  for (int i = 1; i < job->n_words; i++)
-    if (!strncmp(job->words[i], key, n) && job->words[i][n] == '=') return job->words[i] + n + 1;
-  return NULL;
-}
-
 /* ---- commands ---- */
 
-/* print [f=NAME] */
+/* print */
 static golden_result run_print(golden_job *job) {
-  sc_function *f = parse_function(job, option(job, "f"));
+  sc_function *f = parse_function(job);
   return f ? put_function(job, f) : GOLDEN_FAILED;
 }
 
-/* verify [f=NAME] */
+/* verify */
 static golden_result run_verify(golden_job *job) {
-  sc_function *f = parse_function(job, option(job, "f"));
+  sc_function *f = parse_function(job);
   if (!f || sc_verify(f)) return GOLDEN_FAILED;
   golden_put(job->out, "ok\n");
   return GOLDEN_OK;
@@ -137,7 +148,7 @@ static golden_result run_lower(golden_job *job) {
   o.dump_after = "lower";
   o.dump = take_dump;
   o.dump_user = &d;
-  sc_function *f = parse_function(job, option(job, "f"));
+  sc_function *f = parse_function(job);
   sc_program *p = f ? sc_lower(f, &o) : NULL;
   sc_program_destroy(p);
   return p ? d.result : GOLDEN_FAILED;
@@ -159,7 +170,7 @@ static golden_result run_pipeline(golden_job *job) {
   o.dump_after = "all";
   o.dump = take_dump;
   o.dump_user = &d;
-  sc_function *f = parse_function(job, option(job, "f"));
+  sc_function *f = parse_function(job);
   return finish(job, f ? sc_lower(f, &o) : NULL, &d);
 }
 
@@ -220,6 +231,50 @@ static golden_result run_pass(golden_job *job) {
   return result;
 }
 
+/* ---- backends; from=program: the input is a program ---- */
+
+/* c [part=header] [cpu=NAME] [lanes=N] [dialect=c] [prefix=P] [rounding=strict] */
+static golden_result run_c(golden_job *job) {
+  sc_target target;
+  sc_lower_options o;
+  if (!read_options(job, &target, &o)) return GOLDEN_MISUSED;
+  const char *dialect = option(job, "dialect"), *part = option(job, "part"), *lanes = option(job, "lanes");
+  sc_c_options c = {.cpu = option(job, "cpu"),
+                    .lanes = lanes ? (sc_lanes)(lanes[0] - '0') : SC_LANES_AUTO,
+                    .dialect = dialect && !strcmp(dialect, "c") ? SC_DIALECT_C : SC_DIALECT_GNU,
+                    .rounding = o.rounding,
+                    .prefix = option(job, "prefix"),
+                    .lower = &o};
+  sc_module *m = NULL;
+  if (option(job, "from")) {
+    sc_program *p = parse_program(job);
+    if (p) m = sc_render_c_program(p, &c);
+    sc_program_destroy(p);
+  } else {
+    sc_function *f = parse_function(job);
+    if (f) m = sc_render_c(f, &c);
+  }
+  if (m) golden_put(job->out, part && !strcmp(part, "header") ? sc_module_header(m) : sc_module_source(m));
+  sc_module_destroy(m);
+  return m ? GOLDEN_OK : GOLDEN_FAILED;
+}
+
+/* llvm [target=NAME] [rounding=strict] */
+static golden_result run_llvm(golden_job *job) {
+  sc_target target;
+  sc_lower_options o;
+  if (!read_options(job, &target, &o)) return GOLDEN_MISUSED;
+  if (!sc_llvm_available(job->cx, SCALY_TEST_PLUGIN_DIR, NULL)) return GOLDEN_SKIPPED;
+  sc_function *f = option(job, "from") ? NULL : parse_function(job);
+  sc_program *p = f ? sc_lower(f, &o) : option(job, "from") ? parse_program(job) : NULL;
+  size_t size;
+  char *text = p ? sc_emit_llvm(p, SC_EMIT_LLVM, &(sc_jit_options){.lower = &o, .plugin_dir = SCALY_TEST_PLUGIN_DIR}, &size) : NULL;
+  if (text) golden_put_n(job->out, text, size);
+  sc_string_free(job->cx, text);
+  sc_program_destroy(p);
+  return text ? GOLDEN_OK : GOLDEN_FAILED;
+}
+
 static const golden_command commands[] = {
     {"print", run_print},
     {"verify", run_verify},
@@ -228,6 +283,8 @@ static const golden_command commands[] = {
     {"pipeline", run_pipeline},
     {"optimize", run_optimize},
     {"pass", run_pass},
+    {"c", run_c},
+    {"llvm", run_llvm},
 };
 
 const golden_command *golden_find(const char *name) {
