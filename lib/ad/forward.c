@@ -27,6 +27,7 @@ static sci_id forward_scalar(const sci_ad *ad, sci_id id, const sci_id *args, co
     sci_id a = tangents[1] == SCI_NONE ? zero : tangents[1], b = tangents[2] == SCI_NONE ? zero : tangents[2];
     return sci_make_select(cx, args[0], a, b);
   }
+  if (op == SCI_OP_mul && args[0] == args[1]) return sci_square_partial(ad, args[0], tangents[0]);
   sci_id sum = SCI_NONE;
   for (uint32_t i = 0; i < n->n_args; i++)
     if (tangents[i] != SCI_NONE) sum = sci_sum2(cx, sum, sci_partial(ad, op, i, args, id, tangents[i]));

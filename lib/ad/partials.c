@@ -126,6 +126,10 @@ sci_id sci_partial(const sci_ad *ad, sci_op op, uint32_t i, const sci_id *args, 
   return expand(&r, op, args, result, seed);
 }
 
+sci_id sci_square_partial(const sci_ad *ad, sci_id x, sci_id seed) {
+  return sci_make2(ad->cx, SCI_OP_mul, seed, sci_make2(ad->cx, SCI_OP_add, x, x));
+}
+
 /* Integers of a select's condition aside, what the last column has to say. */
 bool sci_op_has_partials(sci_op op) {
   return sci_ops[op].traits & (SCI_SMOOTH | SCI_PIECE);

@@ -152,6 +152,11 @@ static void reverse_scalar(sci_sweep *sweep, sci_id id, sci_contribution adjoint
   const sci_node *n = sci_node_at(cx, id);
   const sci_id *args = sci_args(cx, n);
   sci_op op = (sci_op)n->op;
+  if (op == SCI_OP_mul && args[0] == args[1]) {
+    adjoint.value = sci_square_partial(ad, args[0], adjoint.value);
+    contribute(sweep, args[0], adjoint);
+    return;
+  }
   for (uint32_t i = 0; i < n->n_args; i++) {
     if (!sci_wants(sweep, args[i])) continue;
     sci_contribution c = adjoint;

@@ -23,6 +23,10 @@ static void add(int64_t *to, int64_t v) {
   if (__builtin_add_overflow(*to, v, to)) *to = INT64_MAX;
 }
 
+static bool is_negation(const sci_store *s, sci_val v) {
+  return sci_value_at(s, v)->kind == SCI_V_OP && sci_value_at(s, v)->op == SCI_OP_neg;
+}
+
 static void count_value(void *user, sci_val v, bool is_index) {
   counting *x = user;
   if (is_index) return;
@@ -32,6 +36,8 @@ static void count_value(void *user, sci_val v, bool is_index) {
     const sci_value *value = sci_value_at(x->s, x->reach->list.data[i]);
     if (value->kind != SCI_V_OP) continue;
     add(&x->now.operations, x->times);
+    for (int k = 0; value->op == SCI_OP_fma && k < 3; k++)
+      if (is_negation(x->s, value->args[k])) add(&x->now.operations, -x->times); /* part of the instruction */
     if (sci_ops[value->op].traits & SCI_LIBM) add(&x->now.math_calls, x->times);
   }
   /* Over mutable names the next evaluation is another one: forget such values, so that the next statement counts them again. */
