@@ -138,7 +138,7 @@ static char *render(const char *target, sc_emit emit, size_t *size) {
   char *copy = malloc(sizes[0] + 1);
   memcpy(copy, out[0], sizes[0] + 1);
   *size = sizes[0];
-  sci_raw_free(&r.env, out[0], sizes[0] + 1);
+  sci_bytes_free(&r.env, out[0]);
   rig_end(&r);
   return copy;
 }
