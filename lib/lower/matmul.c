@@ -36,26 +36,35 @@ static void multiply_by_vector(sci_lowering *l, uint32_t num) {
   l->slots[num].val = sci_sum_terms(l, &sums, to);
 }
 
-/* C = A B: values and strides of the operands, by row and column. */
+/* One of the three matrices: element (i, j) is at offset + i * row + j * col. A vector is a single row. */
+typedef struct matrix {
+  sci_operand x;
+  int64_t offset, row, col;
+} matrix;
+
+/* C = A B, (m, k) by (k, n). */
 typedef struct product {
   sci_lowering *l;
-  sci_operand a, b, c;
+  matrix a, b, c;
   int64_t m, k, n;
-  sci_digits da, db, dc;
   sci_val row, col, term; /* the current indices */
 } product;
 
-/* Element (i, j) of digits by axes; a vector is a single row. */
-static sci_val element(product *x, const sci_digits *d, sci_val i, sci_val j) {
-  sci_store *s = x->l->s;
-  sci_val at = sci_idx_add(s, sci_val_int(s, d->offset), sci_idx_mul(s, j, d->d[d->n - 1].stride));
-  return d->n == 1 ? at : sci_idx_add(s, at, sci_idx_mul(s, i, d->d[0].stride));
+static matrix as_matrix(sci_operand x, const sci_digits *d) {
+  matrix m = {.x = x, .offset = d->offset};
+  if (d->n) m.col = d->d[d->n - 1].stride;
+  if (d->n == 2) m.row = d->d[0].stride;
+  return m;
 }
 
-static sci_val read_at(product *x, sci_block_builder *out, const sci_operand *from, const sci_digits *d, sci_val i,
-                       sci_val j) {
-  if (!from->place) return from->val;
-  return sci_read(x->l, out, from->place, element(x, d, i, j), NULL);
+static sci_val element(product *x, const matrix *m, sci_val i, sci_val j) {
+  sci_store *s = x->l->s;
+  sci_val at = sci_idx_add(s, sci_val_int(s, m->offset), sci_idx_mul(s, j, m->col));
+  return sci_idx_add(s, at, sci_idx_mul(s, i, m->row));
+}
+
+static sci_val read_at(product *x, sci_block_builder *out, const matrix *m, sci_val i, sci_val j) {
+  return m->x.place ? sci_read(x->l, out, m->x.place, element(x, m, i, j), NULL) : m->x.val;
 }
 
 static sci_var index_var(product *x, uint32_t depth, sci_val *val) {
@@ -73,13 +82,13 @@ static void wrap(product *x, sci_block_builder *out, sci_loop_kind kind, sci_var
 static void add_row(product *x, sci_block_builder *out, bool first) {
   sci_store *s = x->l->s;
   sci_block_builder body;
-  sci_val a = read_at(x, out, &x->a, &x->da, x->row, x->term);
+  sci_val a = read_at(x, out, &x->a, x->row, x->term);
   sci_var j = index_var(x, 1, &x->col);
   sci_block_begin(&body, s);
-  sci_val v = sci_val_op2(s, SCI_OP_mul, a, read_at(x, &body, &x->b, &x->db, x->term, x->col));
-  sci_val at = element(x, &x->dc, x->row, x->col);
-  if (!first) v = sci_val_op2(s, SCI_OP_add, sci_emit_load(&body, s, x->c.place->buf, at, NULL), v);
-  sci_emit_store(&body, x->c.place->buf, at, v);
+  sci_val v = sci_val_op2(s, SCI_OP_mul, a, read_at(x, &body, &x->b, x->term, x->col));
+  sci_val at = element(x, &x->c, x->row, x->col);
+  if (!first) v = sci_val_op2(s, SCI_OP_add, sci_emit_load(&body, s, x->c.x.place->buf, at, NULL), v);
+  sci_emit_store(&body, x->c.x.place->buf, at, v);
   wrap(x, out, SCI_LOOP_INDEPENDENT, j, 0, x->n, &body);
 }
 
@@ -100,7 +109,20 @@ static void by_rows(product *x, sci_block_builder *out) {
   wrap(x, out, SCI_LOOP_INDEPENDENT, i, 0, x->m, &row);
 }
 
-/* Each element is summed in a name: for columns of B that are contiguous, or a single column. */
+static matrix transposed(matrix m) {
+  return (matrix){m.x, m.offset, m.col, m.row};
+}
+
+/* The innermost loop runs along columns of A and C: the transposed product by rows. */
+static void by_columns(product *x, sci_block_builder *out) {
+  product t = {.l = x->l, .a = transposed(x->b), .b = transposed(x->a), .c = transposed(x->c)};
+  t.m = x->n;
+  t.k = x->k;
+  t.n = x->m;
+  by_rows(&t, out);
+}
+
+/* Each element is summed in a name. */
 static void by_elements(product *x, sci_block_builder *out) {
   sci_store *s = x->l->s;
   sci_block_builder row, col, term;
@@ -108,13 +130,13 @@ static void by_elements(product *x, sci_block_builder *out) {
   sci_block_begin(&row, s);
   sci_block_begin(&col, s);
   sci_block_begin(&term, s);
-  sc_dtype dtype = (sc_dtype)s->bufs[x->c.place->buf].dtype;
+  sc_dtype dtype = (sc_dtype)s->bufs[x->c.x.place->buf].dtype;
   sci_name acc = sci_emit_mutable(&col, s, sci_val_double(s, dtype, sci_is_float(dtype) ? -0.0 : 0), NULL);
-  sci_val a = read_at(x, &term, &x->a, &x->da, x->row, x->term);
-  sci_val v = sci_val_op2(s, SCI_OP_mul, a, read_at(x, &term, &x->b, &x->db, x->term, x->col));
+  sci_val a = read_at(x, &term, &x->a, x->row, x->term);
+  sci_val v = sci_val_op2(s, SCI_OP_mul, a, read_at(x, &term, &x->b, x->term, x->col));
   sci_emit_assign(&term, acc, sci_val_op2(s, SCI_OP_add, sci_val_name(s, acc), v));
   wrap(x, &col, SCI_LOOP_REDUCE, k, 0, x->k, &term);
-  sci_emit_store(&col, x->c.place->buf, element(x, &x->dc, x->row, x->col), sci_val_name(s, acc));
+  sci_emit_store(&col, x->c.x.place->buf, element(x, &x->c, x->row, x->col), sci_val_name(s, acc));
   wrap(x, &row, SCI_LOOP_INDEPENDENT, j, 0, x->n, &col);
   wrap(x, out, SCI_LOOP_INDEPENDENT, i, 0, x->m, &row);
 }
@@ -132,13 +154,20 @@ void sci_lower_matmul(sci_lowering *l, uint32_t num) {
     return;
   }
   product x = {.l = l, .m = t->rank == 2 ? t->shape[0] : 1, .k = k, .n = r->shape[1]};
-  x.a = by_axes(l, left, &x.da);
-  x.b = by_axes(l, right, &x.db);
-  x.c = (sci_operand){SCI_NIL, sci_target(l, num, NULL)};
-  x.dc = sci_digits_of(x.c.place);
-  sci_split_axes(&x.dc, t->rank, t->shape);
-  if (x.n > 1 && (!x.b.place || x.db.d[1].stride == 1 || x.db.d[0].stride != 1))
+  sci_digits d;
+  sci_operand a = by_axes(l, left, &d);
+  x.a = as_matrix(a, &d);
+  sci_operand b = by_axes(l, right, &d);
+  x.b = as_matrix(b, &d);
+  sci_operand c = {SCI_NIL, sci_target(l, num, NULL)};
+  d = sci_digits_of(c.place);
+  sci_split_axes(&d, t->rank, t->shape);
+  x.c = as_matrix(c, &d);
+  bool rows = x.n > 1 && x.b.col == 1, columns = x.m > 1 && x.a.row == 1 && x.c.row == 1;
+  if (rows || (!columns && x.n > 1 && x.b.row != 1))
     by_rows(&x, &l->top);
+  else if (columns)
+    by_columns(&x, &l->top);
   else
     by_elements(&x, &l->top);
 }
