@@ -86,8 +86,11 @@ static sc_function *chain_stage(sc_context *cx, int64_t masses, int64_t nx) {
   sc_expr w = wl_vector(cx, "w", nx + 3 + nx), c = wl_vector(cx, "c", 5);
   chain_parts parts = {masses, chain_acceleration(cx), c};
   sc_expr next = wl_rk4(chain_rate, sc_span(w, 0, nx), sc_span(w, nx, nx + 3), sc_at(c, 4), &parts);
-  return wl_stage(cx, "stage", SC_IN({"w", w, NULL}, {"c", c, NULL}), "r",
-                  sc_sub(next, sc_span(w, nx + 3, nx + 3 + nx)));
+  sc_function *stage = wl_stage(cx, "stage", SC_IN({"w", w, NULL}, {"c", c, NULL}), "r",
+                                sc_sub(next, sc_span(w, nx + 3, nx + 3 + nx)));
+  /* Short chains are worth straight-line code past the automatic budget: as loops, their Hessian's seeds multiply zeros. */
+  if (stage && masses <= 5) sc_function_set_hint(stage, SC_HINT_SCALAR);
+  return stage;
 }
 
 static sc_expr chain_miss(sc_expr x, int64_t masses) {
