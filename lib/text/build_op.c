@@ -46,11 +46,13 @@ static sci_id *resolve(sci_parser *p, const sci_op_text *t) {
 
 static sci_id *resolve_for_callee(sci_parser *p, const sci_op_text *t, const sc_function *f) {
   if (t->n != f->n_in)
-    sci_fail_at(p, t->where, SC_ERR_ARGUMENT, "@%s takes %u operand%s, found %u", f->name, f->n_in, f->n_in == 1 ? "" : "s", t->n);
+    sci_fail_at(p, t->where, SC_ERR_ARGUMENT, "@%s takes %u operand%s, found %u", f->name, f->n_in,
+                f->n_in == 1 ? "" : "s", t->n);
   sci_id *ids = SCI_ARRAY(&p->env->scratch, sci_id, t->n);
   for (uint32_t i = 0; i < t->n; i++) {
     ids[i] = t->operands[i].id;
-    if (ids[i] == SCI_NONE) ids[i] = sci_build_literal(p, &t->operands[i].literal, (sc_dtype)type_of(p, f->in[i].node).dtype);
+    if (ids[i] == SCI_NONE)
+      ids[i] = sci_build_literal(p, &t->operands[i].literal, (sc_dtype)type_of(p, f->in[i].node).dtype);
   }
   return ids;
 }
@@ -58,7 +60,8 @@ static sci_id *resolve_for_callee(sci_parser *p, const sci_op_text *t, const sc_
 static void check_count(sci_parser *p, const sci_op_text *t) {
   int arity = arities[t->op];
   if (arity < 0 || (uint32_t)arity == t->n) return;
-  sci_fail_at(p, t->where, SC_ERR_PARSE, "expr.%s takes %d operand%s, found %u", sci_xop_name(t->op), arity, arity == 1 ? "" : "s", t->n);
+  sci_fail_at(p, t->where, SC_ERR_PARSE, "expr.%s takes %d operand%s, found %u", sci_xop_name(t->op), arity,
+              arity == 1 ? "" : "s", t->n);
 }
 
 /* ---- attributes ---- */
@@ -71,15 +74,16 @@ static const int32_t *table(sci_parser *p, const sci_attr_value *v, int64_t coun
   for (size_t i = 0; i < v->ints.n; i++) {
     int64_t at = v->ints.v[i] < 0 ? v->ints.v[i] + size : v->ints.v[i];
     if (at < 0 || at >= size)
-      sci_fail_at(p, v->where, SC_ERR_INDEX, "index %lld (entry %zu) is out of range for %lld elements", (long long)v->ints.v[i], i,
-                  (long long)size);
+      sci_fail_at(p, v->where, SC_ERR_INDEX, "index %lld (entry %zu) is out of range for %lld elements",
+                  (long long)v->ints.v[i], i, (long long)size);
     out[i] = (int32_t)at;
   }
   return out;
 }
 
 static int shape_rank(sci_parser *p, const sci_attr_value *v) {
-  if (v->ints.n > SC_MAX_RANK) sci_fail_at(p, v->where, SC_ERR_SHAPE, "a shape of more than %d dimensions", SC_MAX_RANK);
+  if (v->ints.n > SC_MAX_RANK)
+    sci_fail_at(p, v->where, SC_ERR_SHAPE, "a shape of more than %d dimensions", SC_MAX_RANK);
   return (int)v->ints.n;
 }
 
@@ -147,7 +151,8 @@ static sci_id constant(sci_parser *p, const sci_op_text *t) {
   }
   size_t size = sc_dtype_size(dtype);
   char *data = sci_alloc_array(&p->env->scratch, v->literals.n, size);
-  for (size_t i = 0; i < v->literals.n; i++) sci_scalar_store(dtype, data, i, sci_literal_value(p, &v->literals.data[i], dtype));
+  for (size_t i = 0; i < v->literals.n; i++)
+    sci_scalar_store(dtype, data, i, sci_literal_value(p, &v->literals.data[i], dtype));
   p->where = t->where;
   return sci_make_const(p->cx, dtype, rank, shape, data);
 }
@@ -160,29 +165,34 @@ static _Noreturn void unknown_callee(sci_parser *p, sci_known_functions *known, 
     if (!sci_token_is(&t, "expr.func")) continue;
     t = sci_lex(&x);
     if (t.kind == SCI_T_SYMBOL && t.n == strlen(v->string) && !memcmp(t.s, v->string, t.n))
-      sci_fail_at(p, v->where, SC_ERR_NAME,
-                  "@%s is defined later: functions come before their callers, so that none can call itself through others",
-                  sci_show(p, v->string, t.n));
+      sci_fail_at(
+          p, v->where, SC_ERR_NAME,
+          "@%s is defined later: functions come before their callers, so that none can call itself through others",
+          sci_show(p, v->string, t.n));
   }
   sci_text list;
   sci_text_init(&list, &p->env->scratch);
   for (size_t i = 0; i < known->names.entries.n && i < 16; i++)
-    sci_putf(&list, "%s@%s", i ? ", " : "", sci_show(p, known->names.entries.data[i].s, known->names.entries.data[i].n));
+    sci_putf(&list, "%s@%s", i ? ", " : "",
+             sci_show(p, known->names.entries.data[i].s, known->names.entries.data[i].n));
   if (known->names.entries.n > 16) sci_put(&list, ", ...");
-  sci_fail_at(p, v->where, SC_ERR_NAME, "there is no function @%s (there are: %s)", sci_show(p, v->string, strlen(v->string)),
-              list.n ? list.data : "none");
+  sci_fail_at(p, v->where, SC_ERR_NAME, "there is no function @%s (there are: %s)",
+              sci_show(p, v->string, strlen(v->string)), list.n ? list.data : "none");
 }
 
 static sc_function *find_callee(sci_parser *p, sci_known_functions *known, const sci_op_text *t) {
   const sci_attr_value *v = need(p, t, SCI_A_CALLEE, "callee");
   const uint32_t *at = sci_names_find(&known->names, v->string, strlen(v->string));
   if (!at) unknown_callee(p, known, v);
-  if (*at == known->list.n) sci_fail_at(p, v->where, SC_ERR_NAME, "@%s calls itself: recursion is not possible", sci_show(p, v->string, strlen(v->string)));
+  if (*at == known->list.n)
+    sci_fail_at(p, v->where, SC_ERR_NAME, "@%s calls itself: recursion is not possible",
+                sci_show(p, v->string, strlen(v->string)));
   sc_function *f = known->list.data[*at];
   if (!f) sci_unwind(p->env); /* its own problem has been reported */
   const sci_attr_value *out = sci_given(t->attrs, SCI_A_OUTPUT);
   if (out && (out->number < 0 || out->number >= f->n_out))
-    sci_fail_at(p, out->where, SC_ERR_INDEX, "@%s has no output number %lld: the last one is %u", f->name, (long long)out->number, f->n_out - 1);
+    sci_fail_at(p, out->where, SC_ERR_INDEX, "@%s has no output number %lld: the last one is %u", f->name,
+                (long long)out->number, f->n_out - 1);
   return f;
 }
 
@@ -223,7 +233,9 @@ static sci_id build(sci_parser *p, const sci_op_text *t, const sci_id *a) {
     v = need(p, t, SCI_A_SHAPE, "shape");
     return sci_make_broadcast(cx, a[0], shape_rank(p, v), v->ints.v);
   case SCI_X_transpose: return transpose(p, t, a[0]);
-  case SCI_X_slice: need(p, t, SCI_A_INDEX, "index"); return sci_make_slice(cx, a[0], t->attrs->n_ranges, t->attrs->ranges);
+  case SCI_X_slice:
+    need(p, t, SCI_A_INDEX, "index");
+    return sci_make_slice(cx, a[0], t->attrs->n_ranges, t->attrs->ranges);
   case SCI_X_gather: {
     v = need(p, t, SCI_A_SHAPE, "shape");
     const int32_t *indices = table(p, need(p, t, SCI_A_INDICES, "indices"), checked_size(p, v), type_of(p, a[0]).size);
@@ -236,7 +248,8 @@ static sci_id build(sci_parser *p, const sci_op_text *t, const sci_id *a) {
   }
   case SCI_X_index_add:
   case SCI_X_index_set: {
-    const int32_t *indices = table(p, need(p, t, SCI_A_INDICES, "indices"), type_of(p, a[1]).size, type_of(p, a[0]).size);
+    const int32_t *indices =
+        table(p, need(p, t, SCI_A_INDICES, "indices"), type_of(p, a[1]).size, type_of(p, a[0]).size);
     return sci_make_index(cx, (sci_xop)t->op, a[0], a[1], indices);
   }
   case SCI_X_stack:
@@ -257,8 +270,8 @@ static bool is_application(const sci_parser *p, sci_id id, unsigned op, uint32_t
   return node->op == op && node->n_args == n && (!n || !memcmp(sci_args(p->cx, node), args, n * sizeof *args));
 }
 
-/* What carries a hint is built as it stands: where the builder simplified, the operation is built on stand-ins that nothing is known of,
- * and then moved to its operands. */
+/* What carries a hint is built as it stands: where the builder simplified, the operation is built on stand-ins that
+ * nothing is known of, and then moved to its operands. */
 static sci_id build_hinted(sci_parser *p, const sci_op_text *t, const sci_id *a, sc_hint hint) {
   sci_id plain = build(p, t, a);
   if (is_application(p, plain, t->op, t->n, a)) return sci_make_hint(p->cx, plain, hint);
@@ -295,8 +308,12 @@ sci_id sci_build_op(sci_parser *p, sci_known_functions *known, const sci_op_text
 
 void sci_check_stated(sci_parser *p, sci_id id, const sci_stated_type *t) {
   sci_type have = type_of(p, id);
-  bool same = have.dtype == t->dtype && have.rank == t->rank && !memcmp(have.shape, t->shape, (size_t)t->rank * sizeof *t->shape);
+  bool same = have.dtype == t->dtype && have.rank == t->rank &&
+              !memcmp(have.shape, t->shape, (size_t)t->rank * sizeof *t->shape);
   if (same && (!t->diff || (t->diff > 0) == have.diff)) return;
-  sci_fail_at(p, t->where, same ? SC_ERR_PARSE : have.dtype == t->dtype ? SC_ERR_SHAPE : SC_ERR_DTYPE, "%s is stated, but the value is %s",
-              sci_type_show(p, t), sci_type_text(p->cx, id));
+  sci_fail_at(p, t->where,
+              same                     ? SC_ERR_PARSE
+              : have.dtype == t->dtype ? SC_ERR_SHAPE
+                                       : SC_ERR_DTYPE,
+              "%s is stated, but the value is %s", sci_type_show(p, t), sci_type_text(p->cx, id));
 }

@@ -31,7 +31,7 @@ typedef struct sci_value_text {
 
 typedef struct sci_attr_value {
   const char *where;
-  int64_t number;    /* axis, output, length; dtype, lowering as their enums */
+  int64_t number; /* axis, output, length; dtype, lowering as their enums */
   sci_ints ints;
   const char *string;
 } sci_attr_value;
@@ -56,7 +56,7 @@ int sci_parse_ranges(sci_parser *p, sc_range ranges[SC_MAX_RANK]);
 
 typedef struct sci_operand {
   const char *where;
-  sci_id id;           /* SCI_NONE: the literal */
+  sci_id id; /* SCI_NONE: the literal */
   sci_literal literal;
 } sci_operand;
 

@@ -4,17 +4,20 @@
 enum { LETTER = 1, DIGIT = 2, SPACE = 4, HEX = 8 };
 
 static const uint8_t classes[256] = {
-    ['\t'] = SPACE, ['\n'] = SPACE, ['\r'] = SPACE, [' '] = SPACE,
-    ['0'] = DIGIT | HEX, ['1'] = DIGIT | HEX, ['2'] = DIGIT | HEX, ['3'] = DIGIT | HEX, ['4'] = DIGIT | HEX,
-    ['5'] = DIGIT | HEX, ['6'] = DIGIT | HEX, ['7'] = DIGIT | HEX, ['8'] = DIGIT | HEX, ['9'] = DIGIT | HEX,
-    ['a'] = LETTER | HEX, ['b'] = LETTER | HEX, ['c'] = LETTER | HEX, ['d'] = LETTER | HEX, ['e'] = LETTER | HEX, ['f'] = LETTER | HEX,
-    ['A'] = LETTER | HEX, ['B'] = LETTER | HEX, ['C'] = LETTER | HEX, ['D'] = LETTER | HEX, ['E'] = LETTER | HEX, ['F'] = LETTER | HEX,
-    ['g'] = LETTER, ['h'] = LETTER, ['i'] = LETTER, ['j'] = LETTER, ['k'] = LETTER, ['l'] = LETTER, ['m'] = LETTER,
-    ['n'] = LETTER, ['o'] = LETTER, ['p'] = LETTER, ['q'] = LETTER, ['r'] = LETTER, ['s'] = LETTER, ['t'] = LETTER,
-    ['u'] = LETTER, ['v'] = LETTER, ['w'] = LETTER, ['x'] = LETTER, ['y'] = LETTER, ['z'] = LETTER,
-    ['G'] = LETTER, ['H'] = LETTER, ['I'] = LETTER, ['J'] = LETTER, ['K'] = LETTER, ['L'] = LETTER, ['M'] = LETTER,
-    ['N'] = LETTER, ['O'] = LETTER, ['P'] = LETTER, ['Q'] = LETTER, ['R'] = LETTER, ['S'] = LETTER, ['T'] = LETTER,
-    ['U'] = LETTER, ['V'] = LETTER, ['W'] = LETTER, ['X'] = LETTER, ['Y'] = LETTER, ['Z'] = LETTER, ['_'] = LETTER,
+    ['\t'] = SPACE,       ['\n'] = SPACE,       ['\r'] = SPACE,       [' '] = SPACE,        ['0'] = DIGIT | HEX,
+    ['1'] = DIGIT | HEX,  ['2'] = DIGIT | HEX,  ['3'] = DIGIT | HEX,  ['4'] = DIGIT | HEX,  ['5'] = DIGIT | HEX,
+    ['6'] = DIGIT | HEX,  ['7'] = DIGIT | HEX,  ['8'] = DIGIT | HEX,  ['9'] = DIGIT | HEX,  ['a'] = LETTER | HEX,
+    ['b'] = LETTER | HEX, ['c'] = LETTER | HEX, ['d'] = LETTER | HEX, ['e'] = LETTER | HEX, ['f'] = LETTER | HEX,
+    ['A'] = LETTER | HEX, ['B'] = LETTER | HEX, ['C'] = LETTER | HEX, ['D'] = LETTER | HEX, ['E'] = LETTER | HEX,
+    ['F'] = LETTER | HEX, ['g'] = LETTER,       ['h'] = LETTER,       ['i'] = LETTER,       ['j'] = LETTER,
+    ['k'] = LETTER,       ['l'] = LETTER,       ['m'] = LETTER,       ['n'] = LETTER,       ['o'] = LETTER,
+    ['p'] = LETTER,       ['q'] = LETTER,       ['r'] = LETTER,       ['s'] = LETTER,       ['t'] = LETTER,
+    ['u'] = LETTER,       ['v'] = LETTER,       ['w'] = LETTER,       ['x'] = LETTER,       ['y'] = LETTER,
+    ['z'] = LETTER,       ['G'] = LETTER,       ['H'] = LETTER,       ['I'] = LETTER,       ['J'] = LETTER,
+    ['K'] = LETTER,       ['L'] = LETTER,       ['M'] = LETTER,       ['N'] = LETTER,       ['O'] = LETTER,
+    ['P'] = LETTER,       ['Q'] = LETTER,       ['R'] = LETTER,       ['S'] = LETTER,       ['T'] = LETTER,
+    ['U'] = LETTER,       ['V'] = LETTER,       ['W'] = LETTER,       ['X'] = LETTER,       ['Y'] = LETTER,
+    ['Z'] = LETTER,       ['_'] = LETTER,
 };
 
 static bool is(const sci_lexer *x, const char *s, unsigned mask) {
@@ -53,17 +56,21 @@ static sci_token unescape(sci_lexer *x, sci_token t) {
     char c = t.s[i];
     if (c == '\\') {
       c = t.s[++i]; /* the closing quote was found beyond, so there is one */
-      if (c == 'n') c = '\n';
-      else if (c == 't') c = '\t';
+      if (c == 'n')
+        c = '\n';
+      else if (c == 't')
+        c = '\t';
       else if (c == 'x') {
         unsigned v = 0;
         for (int k = 0; k < 2; k++) {
-          if (++i >= t.n || !(classes[(unsigned char)t.s[i]] & HEX)) return bad(t, "a string with a malformed \\x escape");
+          if (++i >= t.n || !(classes[(unsigned char)t.s[i]] & HEX))
+            return bad(t, "a string with a malformed \\x escape");
           char h = t.s[i];
           v = 16 * v + (unsigned)(h <= '9' ? h - '0' : (h | 32) - 'a' + 10);
         }
         c = (char)(unsigned char)v;
-      } else if (c != '"' && c != '\\') return bad(t, "a string with an unknown escape");
+      } else if (c != '"' && c != '\\')
+        return bad(t, "a string with an unknown escape");
     }
     if (!c) return bad(t, "a string with a zero byte");
     out[n++] = c;

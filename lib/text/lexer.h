@@ -11,16 +11,16 @@ typedef enum sci_token_kind {
   SCI_T_VALUE,  /* %x */
   SCI_T_SYMBOL, /* @f */
   SCI_T_STRING,
-  SCI_T_ARROW,  /* -> */
-  SCI_T_PUNCT,  /* one character, in `punct` */
-  SCI_T_BAD,    /* `s` says why */
+  SCI_T_ARROW, /* -> */
+  SCI_T_PUNCT, /* one character, in `punct` */
+  SCI_T_BAD,   /* `s` says why */
 } sci_token_kind;
 
 typedef struct sci_token {
   uint8_t kind;
   char punct;
-  uint32_t n;        /* length of `s` */
-  const char *s;     /* the word or number; the name or string without sigil and quotes, escapes resolved; not terminated */
+  uint32_t n;    /* length of `s` */
+  const char *s; /* the word or number; the name or string without sigil and quotes, escapes resolved; not terminated */
   const char *begin; /* where the token starts in the text */
 } sci_token;
 

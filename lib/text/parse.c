@@ -163,7 +163,8 @@ void sci_unexpected(sci_parser *p, const char *fmt, ...) {
   va_end(ap);
   const char *where = p->tok.begin;
   if (p->tok.kind == SCI_T_END) /* shown behind the last word, not on the empty line that follows */
-    while (where > p->source.text && (where[-1] == ' ' || where[-1] == '\n' || where[-1] == '\r' || where[-1] == '\t')) where--;
+    while (where > p->source.text && (where[-1] == ' ' || where[-1] == '\n' || where[-1] == '\r' || where[-1] == '\t'))
+      where--;
   sci_fail_at(p, where, SC_ERR_PARSE, "expected %s, found %s", what, describe(p));
 }
 

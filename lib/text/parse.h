@@ -8,13 +8,13 @@
 #include "lib/text/text.h"
 
 enum {
-  SCI_MAX_NESTING = 256,   /* of operations within operations, and of loops */
-  SCI_MAX_PROBLEMS = 100,  /* reported in one run */
+  SCI_MAX_NESTING = 256,    /* of operations within operations, and of loops */
+  SCI_MAX_PROBLEMS = 100,   /* reported in one run */
   SCI_SOURCE_COLUMNS = 1023 /* of a source line kept in a diagnostic */
 };
 
-/* Names to numbers. Its index is on the cleanup list from sci_names_init to sci_names_free. Names that are small numbers, which most names
- * of printed text are, are looked up directly. */
+/* Names to numbers. Its index is on the cleanup list from sci_names_init to sci_names_free. Names that are small
+ * numbers, which most names of printed text are, are looked up directly. */
 typedef struct sci_names {
   sci_env *env;
   sci_index index;
@@ -48,8 +48,8 @@ typedef struct sci_parser {
   sci_env *env;
   sci_source source;
   sci_lexer lexer;
-  sci_token tok;      /* the current one, not consumed yet */
-  const char *where;  /* what a failure is blamed on */
+  sci_token tok;       /* the current one, not consumed yet */
+  const char *where;   /* what a failure is blamed on */
   size_t diags_before; /* recorded when the parser started */
   char line[SCI_SOURCE_COLUMNS + 1];
 } sci_parser;
@@ -89,14 +89,14 @@ const char *sci_token_string(sci_parser *p, const sci_token *t);
 
 int64_t sci_parse_int(sci_parser *p);
 int64_t sci_parse_int_in(sci_parser *p, int64_t lo, int64_t hi, const char *what);
-sci_ints sci_parse_ints(sci_parser *p);                    /* [1, -2]; scratch arena */
+sci_ints sci_parse_ints(sci_parser *p);                      /* [1, -2]; scratch arena */
 const int32_t *sci_ints_as_32(sci_parser *p, sci_ints ints); /* checked; scratch arena */
 bool sci_at_literal(const sci_parser *p);
 sci_literal sci_parse_literal(sci_parser *p);
 sci_scalar sci_literal_value(sci_parser *p, const sci_literal *l, sc_dtype dtype);
 bool sci_literal_is_bool(const sci_literal *l);
 sc_dtype sci_parse_dtype(sci_parser *p);
-bool sci_parse_flag(sci_parser *p);  /* true, false */
+bool sci_parse_flag(sci_parser *p);    /* true, false */
 sc_hint sci_parse_hint(sci_parser *p); /* "scalar" */
 
 typedef struct sci_stated_type {

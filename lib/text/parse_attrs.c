@@ -8,11 +8,13 @@ static const struct {
   const char *key;
   form form;
 } keys[SCI_A_COUNT] = {
-    [SCI_A_NAME] = {"name", F_STRING},       [SCI_A_VALUE] = {"value", F_VALUE},   [SCI_A_SHAPE] = {"shape", F_INTS},
-    [SCI_A_AXES] = {"axes", F_INTS},         [SCI_A_INDEX] = {"index", F_RANGES},  [SCI_A_INDICES] = {"indices", F_INTS},
-    [SCI_A_AXIS] = {"axis", F_INT},          [SCI_A_DTYPE] = {"dtype", F_DTYPE},   [SCI_A_CALLEE] = {"callee", F_STRING},
-    [SCI_A_OUTPUT] = {"output", F_INT},      [SCI_A_LENGTH] = {"length", F_INT},   [SCI_A_STARTS] = {"starts", F_INTS},
-    [SCI_A_STRIDES] = {"strides", F_INTS},   [SCI_A_LOWERING] = {"lowering", F_HINT},
+    [SCI_A_NAME] = {"name", F_STRING},     [SCI_A_VALUE] = {"value", F_VALUE},
+    [SCI_A_SHAPE] = {"shape", F_INTS},     [SCI_A_AXES] = {"axes", F_INTS},
+    [SCI_A_INDEX] = {"index", F_RANGES},   [SCI_A_INDICES] = {"indices", F_INTS},
+    [SCI_A_AXIS] = {"axis", F_INT},        [SCI_A_DTYPE] = {"dtype", F_DTYPE},
+    [SCI_A_CALLEE] = {"callee", F_STRING}, [SCI_A_OUTPUT] = {"output", F_INT},
+    [SCI_A_LENGTH] = {"length", F_INT},    [SCI_A_STARTS] = {"starts", F_INTS},
+    [SCI_A_STRIDES] = {"strides", F_INTS}, [SCI_A_LOWERING] = {"lowering", F_HINT},
 };
 
 #define BIT(name) (1u << SCI_A_##name)
@@ -92,8 +94,8 @@ int sci_parse_ranges(sci_parser *p, sc_range ranges[SC_MAX_RANK]) {
 /* Brackets closed: the length of this level must be the same everywhere. */
 static void close_level(sci_parser *p, sci_value_text *v, bool *known, int level, int64_t count) {
   if (known[level] && v->shape[level] != count)
-    sci_fail_at(p, p->tok.begin, SC_ERR_SHAPE, "a row of %lld entries where the rows before have %lld", (long long)count,
-                (long long)v->shape[level]);
+    sci_fail_at(p, p->tok.begin, SC_ERR_SHAPE, "a row of %lld entries where the rows before have %lld",
+                (long long)count, (long long)v->shape[level]);
   known[level] = true;
   v->shape[level] = count;
 }
@@ -158,7 +160,8 @@ void sci_parse_attrs(sci_parser *p, unsigned op, sci_attrs *out) {
     if (!first) sci_expect_punct(p, ',', "or '}' after an attribute");
     first = false;
     sci_attr_key key = parse_key(p, op);
-    if (sci_given(out, key)) sci_fail_at(p, p->tok.begin, SC_ERR_PARSE, "the attribute %s is given twice", keys[key].key);
+    if (sci_given(out, key))
+      sci_fail_at(p, p->tok.begin, SC_ERR_PARSE, "the attribute %s is given twice", keys[key].key);
     sci_advance(p);
     sci_expect_punct(p, '=', "after the name of an attribute");
     parse_form(p, key, out);

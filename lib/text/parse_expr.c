@@ -29,8 +29,10 @@ static _Noreturn void unknown_op(sci_parser *p) {
   sci_text list;
   sci_text_init(&list, &p->env->scratch);
   for (unsigned op = 0; op < SCI_X_END; op++)
-    if (sci_xop_find(sci_xop_name(op), strlen(sci_xop_name(op))) >= 0) sci_putf(&list, "%s%s", list.n ? " " : "", sci_xop_name(op));
-  sci_fail_at(p, p->tok.begin, SC_ERR_PARSE, "there is no operation '%s'; there are: %s", sci_show(p, p->tok.s, p->tok.n), list.data);
+    if (sci_xop_find(sci_xop_name(op), strlen(sci_xop_name(op))) >= 0)
+      sci_putf(&list, "%s%s", list.n ? " " : "", sci_xop_name(op));
+  sci_fail_at(p, p->tok.begin, SC_ERR_PARSE, "there is no operation '%s'; there are: %s",
+              sci_show(p, p->tok.s, p->tok.n), list.data);
 }
 
 static unsigned parse_op(expr_parser *e) {
@@ -50,7 +52,8 @@ static sci_id parse_input(expr_parser *e, const char *where, const sci_attrs *at
   if (sci_given(attrs, SCI_A_LOWERING)) sci_fail_at(p, where, SC_ERR_PARSE, "an input carries no hint");
   for (size_t i = 0; i < e->inputs.n; i++)
     if (!strcmp(e->inputs.data[i].name, name->string)) return e->inputs.data[i].expr.id;
-  sci_fail_at(p, name->where, SC_ERR_NAME, "the function has no input \"%s\"", sci_show(p, name->string, strlen(name->string)));
+  sci_fail_at(p, name->where, SC_ERR_NAME, "the function has no input \"%s\"",
+              sci_show(p, name->string, strlen(name->string)));
 }
 
 /* The operation's name and operands have been read; what follows is attributes and a type. */
@@ -103,11 +106,13 @@ static bool start_operand(expr_parser *e) {
   }
   if (p->tok.kind != SCI_T_WORD) sci_unexpected(p, "a value (%%x), a number or an operation");
   if (e->stack.n == SCI_MAX_NESTING)
-    sci_fail_at(p, p->tok.begin, SC_ERR_PARSE, "operations nest deeper than %d; give some of them a name (%%v = ...)", SCI_MAX_NESTING);
+    sci_fail_at(p, p->tok.begin, SC_ERR_PARSE, "operations nest deeper than %d; give some of them a name (%%v = ...)",
+                SCI_MAX_NESTING);
   pending op = {.where = p->tok.begin, .op = parse_op(e), .first = e->operands.n};
   sci_vec_push(&p->env->scratch, &e->stack, op);
   if (op.op == SCI_X_input || op.op == SCI_X_const) {
-    if (sci_at_punct(p, '(')) sci_fail_at(p, p->tok.begin, SC_ERR_PARSE, "expr.%s takes no operands", sci_xop_name(op.op));
+    if (sci_at_punct(p, '('))
+      sci_fail_at(p, p->tok.begin, SC_ERR_PARSE, "expr.%s takes no operands", sci_xop_name(op.op));
   } else {
     sci_expect_punct(p, '(', "before the operands of an operation");
     if (!sci_accept_punct(p, ')')) return false;
@@ -131,8 +136,8 @@ static void parse_subscripts(expr_parser *e) {
   }
 }
 
-/* Reads one value with all that nests in it and leaves it as the only operand. Operations wait on a stack: the C stack does not grow with
- * the text. */
+/* Reads one value with all that nests in it and leaves it as the only operand. Operations wait on a stack: the C stack
+ * does not grow with the text. */
 static sci_operand parse_value(expr_parser *e) {
   sci_parser *p = &e->p;
   size_t base = e->stack.n;
@@ -155,7 +160,8 @@ static void define(expr_parser *e, const sci_token *name, sci_id id) {
   const uint32_t *old = sci_names_find(&e->values, name->s, name->n);
   if (!old) {
     sci_names_add(&e->values, &p->env->scratch, name->s, name->n, id);
-  } else if (*old != id || sci_node_at(p->cx, id)->op != SCI_X_input) { /* %x = expr.input {name="x"} only repeats the signature */
+  } else if (*old != id ||
+             sci_node_at(p->cx, id)->op != SCI_X_input) { /* %x = expr.input {name="x"} only repeats the signature */
     sci_fail_at(p, name->begin, SC_ERR_NAME, "the value %%%s is defined twice", sci_show(p, name->s, name->n));
   }
 }
@@ -189,15 +195,19 @@ static void parse_return(expr_parser *e, named_vec *outputs, const types_vec *ty
     if (n) sci_expect_punct(p, ',', "or '}' after a returned value");
     const char *at = p->tok.begin;
     sci_operand v = parse_value(e);
-    if (n == outputs->n) sci_fail_at(p, at, SC_ERR_PARSE, "a value behind the last output (the function has %zu)", outputs->n);
+    if (n == outputs->n)
+      sci_fail_at(p, at, SC_ERR_PARSE, "a value behind the last output (the function has %zu)", outputs->n);
     const sci_stated_type *t = &types->data[n];
     if (v.id == SCI_NONE) v.id = sci_build_literal(p, &v.literal, t->where ? t->dtype : SC_FLOAT64);
     if (t->where && !t->pattern) sci_check_stated(p, v.id, t);
     if (t->pattern && sci_type_of(p->cx, v.id)->dtype != t->dtype)
-      sci_fail_at(p, at, SC_ERR_DTYPE, "%s is stated, but the value is %s", sci_type_show(p, t), sci_type_text(p->cx, v.id));
+      sci_fail_at(p, at, SC_ERR_DTYPE, "%s is stated, but the value is %s", sci_type_show(p, t),
+                  sci_type_text(p->cx, v.id));
     outputs->data[n++].expr = (sc_expr){p->cx, v.id, p->cx->generation};
   }
-  if (n < outputs->n) sci_fail_at(p, where, SC_ERR_PARSE, "the output %%%s is not returned", sci_show(p, outputs->data[n].name, strlen(outputs->data[n].name)));
+  if (n < outputs->n)
+    sci_fail_at(p, where, SC_ERR_PARSE, "the output %%%s is not returned",
+                sci_show(p, outputs->data[n].name, strlen(outputs->data[n].name)));
 }
 
 /* ---- functions ---- */
@@ -243,7 +253,8 @@ static void parse_function_attrs(sci_parser *p, sc_hint *hint, bool *strict_nan)
   sci_advance(p);
   for (bool more = false; !sci_at_punct(p, '}'); more = true) {
     if (more) sci_expect_punct(p, ',', "or '}' after an attribute");
-    if (!sci_at_word(p, "lowering") && !sci_at_word(p, "strict_nan")) sci_unexpected(p, "an attribute of a function (lowering, strict_nan)");
+    if (!sci_at_word(p, "lowering") && !sci_at_word(p, "strict_nan"))
+      sci_unexpected(p, "an attribute of a function (lowering, strict_nan)");
     bool is_hint = sci_at_word(p, "lowering");
     sci_advance(p);
     sci_expect_punct(p, '=', "after the name of an attribute");
@@ -272,7 +283,8 @@ static sc_function *parse_body(expr_parser *e, const sci_token *name) {
   parse_return(e, &outputs, &types);
   sci_expect_punct(p, '}', "at the end of a function");
   p->where = name->begin;
-  sc_function *f = sci_make_function(p->cx, sci_token_string(p, name), e->inputs.data, e->inputs.n, outputs.data, outputs.n);
+  sc_function *f =
+      sci_make_function(p->cx, sci_token_string(p, name), e->inputs.data, e->inputs.n, outputs.data, outputs.n);
   sci_function_hint_set(f, hint);
   f->strict_nan = strict_nan;
   return f;

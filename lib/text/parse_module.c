@@ -1,4 +1,5 @@
-/* Owns the parser of programs from the outside: the module with its target, ports and tables, and recovery between procedures. */
+/* Owns the parser of programs from the outside: the module with its target, ports and tables, and recovery between
+ * procedures. */
 #include "lib/text/prog_module.h"
 #include "lib/text/target_text.h"
 
@@ -38,12 +39,13 @@ uint32_t sci_find_callee(sci_prog_parser *e, const sci_token *name) {
   sci_parser *p = &e->p;
   const uint32_t *at = sci_names_find(&e->procs_by_name, name->s, name->n);
   const char *shown = sci_show(p, name->s, name->n);
-  if (!at) sci_fail_at(p, name->begin, SC_ERR_NAME, "there is no procedure @%s before this call: callees come before callers", shown);
+  if (!at)
+    sci_fail_at(p, name->begin, SC_ERR_NAME, "there is no procedure @%s before this call: callees come before callers",
+                shown);
   if (*at == e->procs.n) sci_fail_at(p, name->begin, SC_ERR_NAME, "@%s calls itself: recursion is not possible", shown);
   if (!e->procs.data[*at]) sci_unwind(p->env); /* its own problem has been reported */
   return *at;
 }
-
 
 static void parse_proc(module_parser *m) {
   sci_prog_parser *e = &m->e;
@@ -106,7 +108,9 @@ static void parse_table(module_parser *m) {
 
 static const sc_pattern *keep_pattern(sci_arena *a, const sc_pattern *from) {
   sc_pattern *copy = SCI_NEW(a, sc_pattern);
-  size_t n_outer = (size_t)(from->layout == SC_CSC ? from->ncol + 1 : from->layout == SC_CSR ? from->nrow + 1 : from->nnz);
+  size_t n_outer = (size_t)(from->layout == SC_CSC   ? from->ncol + 1
+                            : from->layout == SC_CSR ? from->nrow + 1
+                                                     : from->nnz);
   size_t n_inner = (size_t)from->nnz;
   int32_t *outer = SCI_ARRAY(a, int32_t, n_outer), *inner = SCI_ARRAY(a, int32_t, n_inner);
   if (n_outer) memcpy(outer, from->outer, n_outer * sizeof *outer);
@@ -129,7 +133,8 @@ static void parse_port(module_parser *m) {
   sci_check_name(p->cx, port.output ? "output" : "input", port.name, true);
   for (size_t i = 0; i < m->ports.n; i++)
     if (!strcmp(m->ports.data[i].name, port.name))
-      sci_fail_at(p, name.begin, SC_ERR_NAME, "the name \"%s\" is used twice among inputs and outputs", sci_show(p, name.s, name.n));
+      sci_fail_at(p, name.begin, SC_ERR_NAME, "the name \"%s\" is used twice among inputs and outputs",
+                  sci_show(p, name.s, name.n));
   if (m->ports.n && !port.output && m->ports.data[m->ports.n - 1].output)
     sci_fail_at(p, name.begin, SC_ERR_PARSE, "an input behind an output: inputs come first");
   sci_expect_punct(p, ':', "after the name of a port");
@@ -143,7 +148,10 @@ static void parse_port(module_parser *m) {
 }
 
 static sci_port_info port_info(module_parser *m, const char *name, const sci_stated_type *t) {
-  sci_port_info info = {.name = sci_strdup(&m->e.s->arena, name), .dtype = (uint8_t)t->dtype, .rank = (uint8_t)t->rank, .pattern = t->pattern};
+  sci_port_info info = {.name = sci_strdup(&m->e.s->arena, name),
+                        .dtype = (uint8_t)t->dtype,
+                        .rank = (uint8_t)t->rank,
+                        .pattern = t->pattern};
   memcpy(info.shape, t->shape, sizeof info.shape);
   if (!t->pattern) return info;
   info.rank = 1;
@@ -158,8 +166,8 @@ static const sci_port_info *make_ports(module_parser *m) {
   const sci_text_proc *entry = &m->entry;
   sci_port_info *ports = SCI_ZEROS(&m->e.s->arena, sci_port_info, entry->params.n);
   if (m->ports.n && m->ports.n != entry->params.n)
-    sci_fail_at(p, m->ports.data[0].where, SC_ERR_SHAPE, "%zu inputs and outputs, but the last procedure's parameters are %zu", m->ports.n,
-                entry->params.n);
+    sci_fail_at(p, m->ports.data[0].where, SC_ERR_SHAPE,
+                "%zu inputs and outputs, but the last procedure's parameters are %zu", m->ports.n, entry->params.n);
   for (size_t i = 0; i < entry->params.n; i++) {
     const sci_text_param *param = &entry->params.data[i];
     if (!m->ports.n) {
@@ -170,8 +178,10 @@ static const sci_port_info *make_ports(module_parser *m) {
     }
     const port_text *port = &m->ports.data[i];
     int64_t size = port->type.pattern ? port->type.pattern->nnz : sci_type_size(&port->type);
-    if (port->output != (param->role == SCI_ROLE_OUTPUT) || port->type.dtype != param->type.dtype || size != sci_type_size(&param->type))
-      sci_fail_at(p, port->where, SC_ERR_SHAPE, "\"%s\" does not fit parameter %zu of the last procedure", port->name, i);
+    if (port->output != (param->role == SCI_ROLE_OUTPUT) || port->type.dtype != param->type.dtype ||
+        size != sci_type_size(&param->type))
+      sci_fail_at(p, port->where, SC_ERR_SHAPE, "\"%s\" does not fit parameter %zu of the last procedure", port->name,
+                  i);
     ports[i] = port_info(m, port->name, &port->type);
   }
   return ports;
@@ -182,8 +192,10 @@ static const sci_port_info *make_ports(module_parser *m) {
 static _Noreturn void unknown_target(sci_parser *p, const char *where, const char *name) {
   sci_text list;
   sci_text_init(&list, &p->env->scratch);
-  for (size_t i = 0; i < sc_target_preset_count(); i++) sci_putf(&list, "%s%s", i ? ", " : "", sc_target_preset_name(i));
-  sci_fail_at(p, where, SC_ERR_NAME, "there is no target \"%s\" (there are: %s)", sci_show(p, name, strlen(name)), list.data);
+  for (size_t i = 0; i < sc_target_preset_count(); i++)
+    sci_putf(&list, "%s%s", i ? ", " : "", sc_target_preset_name(i));
+  sci_fail_at(p, where, SC_ERR_NAME, "there is no target \"%s\" (there are: %s)", sci_show(p, name, strlen(name)),
+              list.data);
 }
 
 static void parse_target_field(sci_parser *p, sc_target *t, const sci_target_field *f) {
@@ -202,8 +214,10 @@ static void parse_target_field(sci_parser *p, sc_target *t, const sci_target_fie
   case SCI_TARGET_ISA: {
     s = sci_expect(p, SCI_T_STRING, "an instruction set in double quotes");
     int isa = 0;
-    while (isa < SCI_ISA_COUNT && (strlen(sci_isa_words[isa]) != s.n || memcmp(sci_isa_words[isa], s.s, s.n) != 0)) isa++;
-    if (isa == SCI_ISA_COUNT) sci_fail_at(p, where, SC_ERR_NAME, "there is no instruction set \"%s\"", sci_show(p, s.s, s.n));
+    while (isa < SCI_ISA_COUNT && (strlen(sci_isa_words[isa]) != s.n || memcmp(sci_isa_words[isa], s.s, s.n) != 0))
+      isa++;
+    if (isa == SCI_ISA_COUNT)
+      sci_fail_at(p, where, SC_ERR_NAME, "there is no instruction set \"%s\"", sci_show(p, s.s, s.n));
     *(sc_isa *)at = (sc_isa)isa;
     break;
   }
@@ -223,7 +237,8 @@ static void parse_module_attrs(module_parser *m) {
     for (int i = 0; i < SCI_TARGET_FIELD_COUNT; i++)
       if (sci_at_word(p, sci_target_fields[i].key)) field = &sci_target_fields[i];
     bool target = sci_at_word(p, "target"), strict = sci_at_word(p, "strict_nan");
-    if (!field && !target && !strict && !sci_at_word(p, "rounding")) sci_unexpected(p, "an attribute of a module (target and its fields, rounding, strict_nan)");
+    if (!field && !target && !strict && !sci_at_word(p, "rounding"))
+      sci_unexpected(p, "an attribute of a module (target and its fields, rounding, strict_nan)");
     if (target && where) sci_unexpected(p, "one target");
     if (field && !where) sci_unexpected(p, "the target before its fields");
     sci_advance(p);
@@ -272,10 +287,14 @@ static void parse_item(module_parser *m) {
   memset(&e->stack, 0, sizeof e->stack);
   sci_frame fr;
   if (SCI_TRY(p->env, &fr)) {
-    if (sci_at_word(p, "prog.proc")) parse_proc(m);
-    else if (m->open && sci_at_word(p, "prog.table")) parse_table(m);
-    else if (m->open && (sci_at_word(p, "prog.input") || sci_at_word(p, "prog.output"))) parse_port(m);
-    else sci_unexpected(p, m->open ? "prog.proc, prog.table, prog.input, prog.output or '}'" : "prog.module or prog.proc");
+    if (sci_at_word(p, "prog.proc"))
+      parse_proc(m);
+    else if (m->open && sci_at_word(p, "prog.table"))
+      parse_table(m);
+    else if (m->open && (sci_at_word(p, "prog.input") || sci_at_word(p, "prog.output")))
+      parse_port(m);
+    else
+      sci_unexpected(p, m->open ? "prog.proc, prog.table, prog.input, prog.output or '}'" : "prog.module or prog.proc");
     sci_leave(p->env, &fr);
     return;
   }
@@ -330,7 +349,8 @@ sci_program *sci_parse_program(sc_context *cx, sci_source source) {
   sci_arena_init(&e->keep, env);
   sci_defer(env, free_arena, &e->keep);
   sci_names_init(&e->ops, env);
-  for (uint32_t op = 0; op < SCI_OP_COUNT; op++) sci_names_add(&e->ops, &e->keep, sci_ops[op].name, strlen(sci_ops[op].name), op);
+  for (uint32_t op = 0; op < SCI_OP_COUNT; op++)
+    sci_names_add(&e->ops, &e->keep, sci_ops[op].name, strlen(sci_ops[op].name), op);
   sci_names_init(&e->procs_by_name, env);
   sci_names_init(&e->tables, env);
   sci_target_base("generic", &m->target);

@@ -1,6 +1,6 @@
 /* Owns the parser of programs: statements and procedures. */
-#include "lib/text/prog_text.h"
 #include "lib/text/prog_module.h"
+#include "lib/text/prog_text.h"
 #include "lib/text/words.h"
 
 typedef struct open_loop {
@@ -62,7 +62,9 @@ static void parse_stated_dtype(sci_parser *p, sc_dtype have) {
   if (!sci_accept_punct(p, ':')) return;
   const char *where = p->tok.begin;
   sc_dtype dtype = sci_parse_dtype(p);
-  if (dtype != have) sci_fail_at(p, where, SC_ERR_DTYPE, "%s is stated where the value is %s", sc_dtype_name(dtype), sc_dtype_name(have));
+  if (dtype != have)
+    sci_fail_at(p, where, SC_ERR_DTYPE, "%s is stated where the value is %s", sc_dtype_name(dtype),
+                sc_dtype_name(have));
 }
 
 static void parse_proc_attrs(sci_parser *p, sci_proc *proc) {
@@ -74,7 +76,8 @@ static void parse_proc_attrs(sci_parser *p, sci_proc *proc) {
     size_t k = 0;
     if (more) sci_expect_punct(p, ',', "or '}' after an attribute");
     while (k < sizeof keys / sizeof *keys && !sci_at_word(p, keys[k])) k++;
-    if (k == sizeof keys / sizeof *keys) sci_unexpected(p, "an attribute of a procedure (lowering, workspace, workspace_total, stack)");
+    if (k == sizeof keys / sizeof *keys)
+      sci_unexpected(p, "an attribute of a procedure (lowering, workspace, workspace_total, stack)");
     sci_advance(p);
     sci_expect_punct(p, '=', "after the name of an attribute");
     if (k)
@@ -123,7 +126,9 @@ static void parse_alias(proc_parser *k) {
   int64_t offset = sci_parse_int_in(p, 0, SC_MAX_ELEMENTS, "an offset in elements");
   sci_expect_punct(p, ']', "after an offset");
   sc_dtype have = (sc_dtype)s->bufs[of].dtype;
-  if (have != t.dtype) sci_fail_at(p, where, SC_ERR_DTYPE, "%s is stated for a part of a buffer of %s", sc_dtype_name(t.dtype), sc_dtype_name(have));
+  if (have != t.dtype)
+    sci_fail_at(p, where, SC_ERR_DTYPE, "%s is stated for a part of a buffer of %s", sc_dtype_name(t.dtype),
+                sc_dtype_name(have));
   sci_buf alias = sci_new_alias(s, of, offset, sci_type_size(&t), sci_hint_of(p, &name));
   define(k, &name, SCI_THING_BUF, alias);
   sci_vec_push(&p->env->scratch, &k->aliases, alias);
@@ -150,7 +155,9 @@ static void parse_store(proc_parser *k) {
   sc_dtype dtype = (sc_dtype)e->s->bufs[buf].dtype;
   if (alone) value = sci_val_const(e->s, dtype, sci_literal_value(p, &l, dtype));
   sc_dtype have = (sc_dtype)sci_value_at(e->s, value)->dtype;
-  if (have != dtype) sci_fail_at(p, where, SC_ERR_DTYPE, "a value of %s is stored into a buffer of %s", sc_dtype_name(have), sc_dtype_name(dtype));
+  if (have != dtype)
+    sci_fail_at(p, where, SC_ERR_DTYPE, "a value of %s is stored into a buffer of %s", sc_dtype_name(have),
+                sc_dtype_name(dtype));
   parse_stated_dtype(p, dtype);
   sci_emit_store(e->block, buf, index, value);
   sci_text_proc_wrote(k->out, e->s, buf);
@@ -197,8 +204,8 @@ static void close_loop(proc_parser *k) {
   open_loop *l = k->loops.data[--k->loops.n];
   while (k->scoped.n > l->first_thing) e->things.data[k->scoped.data[--k->scoped.n]].gone = true;
   e->block = l->outer;
-  sci_emit(e->block, sci_loop_stmt(e->s, (sci_loop_kind)l->loop.kind, l->loop.var, l->loop.start, l->loop.stop, l->loop.step,
-                                   sci_block_end(&l->block, e->s)));
+  sci_emit(e->block, sci_loop_stmt(e->s, (sci_loop_kind)l->loop.kind, l->loop.var, l->loop.start, l->loop.stop,
+                                   l->loop.step, sci_block_end(&l->block, e->s)));
 }
 
 /* prog.call @g(%x[0], %y[3]) */
@@ -222,8 +229,9 @@ static void parse_call(proc_parser *k) {
     sci_vec_push(&p->env->scratch, &views, v);
   }
   if (views.n != callee->n_in + callee->n_out)
-    sci_fail_at(p, name.begin, SC_ERR_PARSE, "@%s has %u parameter%s, found %zu view%s", callee->name, callee->n_in + callee->n_out,
-                callee->n_in + callee->n_out == 1 ? "" : "s", views.n, views.n == 1 ? "" : "s");
+    sci_fail_at(p, name.begin, SC_ERR_PARSE, "@%s has %u parameter%s, found %zu view%s", callee->name,
+                callee->n_in + callee->n_out, callee->n_in + callee->n_out == 1 ? "" : "s", views.n,
+                views.n == 1 ? "" : "s");
   sci_advance(p);
   sci_emit_call(e->block, e->s, at, (uint32_t)views.n, views.data);
 }
@@ -254,14 +262,18 @@ static void parse_assign(proc_parser *k, const sci_token *name) {
     l = sci_parse_literal(p);
   else
     value = sci_parse_scalar(e, SC_FLOAT64);
-  sc_dtype dtype = value != SCI_NIL ? (sc_dtype)sci_value_at(e->s, value)->dtype : known ? (sc_dtype)e->s->names[thing->id].dtype : SC_FLOAT64;
+  sc_dtype dtype = value != SCI_NIL ? (sc_dtype)sci_value_at(e->s, value)->dtype
+                   : known          ? (sc_dtype)e->s->names[thing->id].dtype
+                                    : SC_FLOAT64;
   if (alone && sci_accept_punct(p, ':')) dtype = sci_parse_dtype(p);
   if (alone) value = sci_val_const(e->s, dtype, sci_literal_value(p, &l, dtype));
   parse_stated_dtype(p, dtype);
   parse_assign_flags(p, &declares, &is_mutable);
-  if (is_mutable && !declares) sci_fail_at(p, name->begin, SC_ERR_PARSE, "mutable belongs to a declaration: {declare, mutable}");
+  if (is_mutable && !declares)
+    sci_fail_at(p, name->begin, SC_ERR_PARSE, "mutable belongs to a declaration: {declare, mutable}");
   if (!declares && !known)
-    sci_fail_at(p, name->begin, SC_ERR_NAME, "%%%s is assigned before it is declared ({declare})", sci_show(p, name->s, name->n));
+    sci_fail_at(p, name->begin, SC_ERR_NAME, "%%%s is assigned before it is declared ({declare})",
+                sci_show(p, name->s, name->n));
   sci_name n;
   if (declares) {
     n = sci_new_name(e->s, dtype, is_mutable, sci_hint_of(p, name));
@@ -269,7 +281,9 @@ static void parse_assign(proc_parser *k, const sci_token *name) {
   } else {
     n = e->things.data[*sci_names_find(&e->names, name->s, name->n)].id;
   }
-  sci_emit(e->block, (sci_stmt){.kind = SCI_S_ASSIGN, .declare = declares, .name = n, .buf = SCI_NIL, .index = SCI_NIL, .value = value});
+  sci_emit(e->block,
+           (sci_stmt){
+               .kind = SCI_S_ASSIGN, .declare = declares, .name = n, .buf = SCI_NIL, .index = SCI_NIL, .value = value});
 }
 
 /* %v = prog.load ..., prog.assign ..., prog.value ... */
@@ -293,7 +307,8 @@ static void parse_definition(proc_parser *k) {
     parse_stated_dtype(p, dtype);
     sci_name n = sci_new_name(e->s, dtype, false, sci_hint_of(p, &name));
     define(k, &name, SCI_THING_NAME, n);
-    sci_emit(e->block, (sci_stmt){.kind = SCI_S_LOAD, .declare = 1, .name = n, .buf = buf, .index = index, .value = SCI_NIL});
+    sci_emit(e->block,
+             (sci_stmt){.kind = SCI_S_LOAD, .declare = 1, .name = n, .buf = buf, .index = index, .value = SCI_NIL});
   } else {
     sci_unexpected(p, "prog.load, prog.assign or prog.value");
   }
@@ -302,15 +317,24 @@ static void parse_definition(proc_parser *k) {
 /* One statement or the end of a loop; false at the end of the procedure. */
 static bool parse_statement(proc_parser *k) {
   sci_parser *p = &k->e->p;
-  if (p->tok.kind == SCI_T_VALUE) parse_definition(k);
-  else if (sci_at_word(p, "prog.store")) parse_store(k);
-  else if (sci_at_word(p, "prog.for")) parse_for(k);
-  else if (sci_at_word(p, "prog.call")) parse_call(k);
-  else if (sci_at_word(p, "prog.local")) parse_local(k);
-  else if (sci_at_word(p, "prog.alias")) parse_alias(k);
-  else if (!sci_accept_punct(p, '}')) sci_unexpected(p, "a statement (prog.store, prog.for, ...) or '}'");
-  else if (!k->loops.n) return false;
-  else close_loop(k);
+  if (p->tok.kind == SCI_T_VALUE)
+    parse_definition(k);
+  else if (sci_at_word(p, "prog.store"))
+    parse_store(k);
+  else if (sci_at_word(p, "prog.for"))
+    parse_for(k);
+  else if (sci_at_word(p, "prog.call"))
+    parse_call(k);
+  else if (sci_at_word(p, "prog.local"))
+    parse_local(k);
+  else if (sci_at_word(p, "prog.alias"))
+    parse_alias(k);
+  else if (!sci_accept_punct(p, '}'))
+    sci_unexpected(p, "a statement (prog.store, prog.for, ...) or '}'");
+  else if (!k->loops.n)
+    return false;
+  else
+    close_loop(k);
   return true;
 }
 

@@ -33,10 +33,12 @@ int64_t sci_parse_int_in(sci_parser *p, int64_t lo, int64_t hi, const char *what
     size_t digits = 0;
     while (digits < p->tok.n && p->tok.s[digits] >= '0' && p->tok.s[digits] <= '9') digits++;
     if (digits < p->tok.n) sci_unexpected(p, "%s", what);
-    sci_fail_at(p, where, SC_ERR_OVERFLOW, "%s%s does not fit 64 bits", negative ? "-" : "", sci_show(p, p->tok.s, p->tok.n));
+    sci_fail_at(p, where, SC_ERR_OVERFLOW, "%s%s does not fit 64 bits", negative ? "-" : "",
+                sci_show(p, p->tok.s, p->tok.n));
   }
   if (v < lo || v > hi)
-    sci_fail_at(p, where, SC_ERR_OVERFLOW, "expected %s from %lld to %lld, found %lld", what, (long long)lo, (long long)hi, (long long)v);
+    sci_fail_at(p, where, SC_ERR_OVERFLOW, "expected %s from %lld to %lld, found %lld", what, (long long)lo,
+                (long long)hi, (long long)v);
   sci_advance(p);
   return v;
 }
@@ -83,7 +85,8 @@ bool sci_literal_is_bool(const sci_literal *l) {
 }
 
 static _Noreturn void not_a(sci_parser *p, const sci_literal *l, sc_dtype dtype) {
-  sci_fail_at(p, l->s, SC_ERR_PARSE, "%s%s is not a value of %s", l->negative ? "-" : "", sci_show(p, l->s, l->n), sc_dtype_name(dtype));
+  sci_fail_at(p, l->s, SC_ERR_PARSE, "%s%s is not a value of %s", l->negative ? "-" : "", sci_show(p, l->s, l->n),
+              sc_dtype_name(dtype));
 }
 
 static double float_value(sci_parser *p, const sci_literal *l, sc_dtype dtype) {
@@ -92,7 +95,8 @@ static double float_value(sci_parser *p, const sci_literal *l, sc_dtype dtype) {
   if (sci_literal_is_bool(l)) not_a(p, l, dtype);
   if (l->is_word)
     v = l->s[0] == 'i' ? (double)INFINITY : (double)NAN;
-  else if (l->n <= 7 && read_digits(l->s, l->n, false, &whole)) /* exact in both types, and most numbers are of this kind */
+  else if (l->n <= 7 &&
+           read_digits(l->s, l->n, false, &whole)) /* exact in both types, and most numbers are of this kind */
     v = (double)whole;
   else if (sci_parse_float(l->s, l->n, dtype == SC_FLOAT32, &v) != l->n)
     sci_fail_at(p, l->s, SC_ERR_PARSE, "%s is a malformed number", sci_show(p, l->s, l->n));
@@ -146,12 +150,14 @@ sc_hint sci_parse_hint(sci_parser *p) {
 /* ---- types ---- */
 
 static _Noreturn void unknown_dtype(sci_parser *p, const char *where, const char *s, size_t n) {
-  sci_fail_at(p, where, SC_ERR_PARSE, "expected a data type (float64, float32, int64, int32, bool), found '%s'", sci_show(p, s, n));
+  sci_fail_at(p, where, SC_ERR_PARSE, "expected a data type (float64, float32, int64, int32, bool), found '%s'",
+              sci_show(p, s, n));
 }
 
 sc_dtype sci_parse_dtype(sci_parser *p) {
   sc_dtype dtype;
-  if (p->tok.kind != SCI_T_WORD && p->tok.kind != SCI_T_STRING) sci_unexpected(p, "a data type (float64, float32, int64, int32, bool)");
+  if (p->tok.kind != SCI_T_WORD && p->tok.kind != SCI_T_STRING)
+    sci_unexpected(p, "a data type (float64, float32, int64, int32, bool)");
   if (!sci_dtype_find(p->tok.s, p->tok.n, &dtype)) unknown_dtype(p, p->tok.begin, p->tok.s, p->tok.n);
   sci_advance(p);
   return dtype;
@@ -171,7 +177,8 @@ void sci_parse_dims(sci_parser *p, sci_stated_type *t, bool dense) {
     if (t->rank == SC_MAX_RANK) sci_fail_at(p, from, SC_ERR_SHAPE, "a type of more than %d dimensions", SC_MAX_RANK);
     int64_t n;
     if (!read_digits(from, (size_t)(x->at - from), false, &n))
-      sci_fail_at(p, from, SC_ERR_OVERFLOW, "a dimension of %s is too large", sci_show(p, from, (size_t)(x->at - from)));
+      sci_fail_at(p, from, SC_ERR_OVERFLOW, "a dimension of %s is too large",
+                  sci_show(p, from, (size_t)(x->at - from)));
     zero |= n == 0;
     overflow |= n && __builtin_mul_overflow(size, n, &size);
     t->shape[t->rank++] = n;
@@ -197,8 +204,10 @@ int64_t sci_type_size(const sci_stated_type *t) {
 }
 
 static void parse_diff(sci_parser *p, sci_stated_type *t) {
-  if (sci_accept_word(p, "diff")) t->diff = 1;
-  else if (sci_accept_word(p, "nodiff")) t->diff = -1;
+  if (sci_accept_word(p, "diff"))
+    t->diff = 1;
+  else if (sci_accept_word(p, "nodiff"))
+    t->diff = -1;
 }
 
 static const int32_t *parse_pattern_list(sci_parser *p, const char *word, size_t *n) {
@@ -210,7 +219,8 @@ static const int32_t *parse_pattern_list(sci_parser *p, const char *word, size_t
   return sci_ints_as_32(p, ints);
 }
 
-/* The lengths are checked here, for a pattern in memory has none; the entries are checked where the function is made. */
+/* The lengths are checked here, for a pattern in memory has none; the entries are checked where the function is made.
+ */
 static void parse_pattern(sci_parser *p, sci_stated_type *t) {
   sc_pattern *pattern = SCI_NEW(&p->env->scratch, sc_pattern);
   size_t n_outer, n_inner;
@@ -228,17 +238,19 @@ static void parse_pattern(sci_parser *p, sci_stated_type *t) {
   pattern->nnz = (int64_t)n_inner;
   size_t want = layout == SC_CSC ? (size_t)pattern->ncol + 1 : layout == SC_CSR ? (size_t)pattern->nrow + 1 : n_inner;
   if (n_outer != want)
-    sci_fail_at(p, t->where, SC_ERR_SHAPE, "%s has %zu entries where %zu are needed", sci_layouts[layout].outer, n_outer, want);
+    sci_fail_at(p, t->where, SC_ERR_SHAPE, "%s has %zu entries where %zu are needed", sci_layouts[layout].outer,
+                n_outer, want);
   if (layout != SC_COO && pattern->outer[want - 1] != pattern->nnz)
-    sci_fail_at(p, t->where, SC_ERR_SHAPE, "%s ends with %d, but %s has %zu entries", sci_layouts[layout].outer, (int)pattern->outer[want - 1],
-                sci_layouts[layout].inner, n_inner);
+    sci_fail_at(p, t->where, SC_ERR_SHAPE, "%s ends with %d, but %s has %zu entries", sci_layouts[layout].outer,
+                (int)pattern->outer[want - 1], sci_layouts[layout].inner, n_inner);
   t->pattern = pattern;
 }
 
 sci_stated_type sci_parse_type(sci_parser *p, bool allow_sparse) {
   sci_stated_type t = {.where = p->tok.begin};
   bool sparse = allow_sparse && sci_at_word(p, "sparse");
-  if (!sparse && !sci_at_word(p, "tensor")) sci_unexpected(p, allow_sparse ? "a type (tensor<..> or sparse<..>)" : "a type (tensor<..>)");
+  if (!sparse && !sci_at_word(p, "tensor"))
+    sci_unexpected(p, allow_sparse ? "a type (tensor<..> or sparse<..>)" : "a type (tensor<..>)");
   sci_advance(p);
   sci_parse_dims(p, &t, !sparse);
   parse_diff(p, &t);

@@ -1,4 +1,5 @@
-/* Owns the reading of scalar values and views in program text. Values are interned as they stand: text is not folded. */
+/* Owns the reading of scalar values and views in program text. Values are interned as they stand: text is not folded.
+ */
 #include "lib/text/prog_text.h"
 
 const char *sci_hint_of(sci_parser *p, const sci_token *name) {
@@ -13,7 +14,8 @@ static _Noreturn void unknown_op(sci_parser *p) {
   sci_text list;
   sci_text_init(&list, &p->env->scratch);
   for (int op = 0; op < SCI_OP_COUNT; op++) sci_putf(&list, "%s ", sci_ops[op].name);
-  sci_fail_at(p, p->tok.begin, SC_ERR_PARSE, "there is no operation '%s'; there are: %sload const", sci_show(p, p->tok.s, p->tok.n), list.data);
+  sci_fail_at(p, p->tok.begin, SC_ERR_PARSE, "there is no operation '%s'; there are: %sload const",
+              sci_show(p, p->tok.s, p->tok.n), list.data);
 }
 
 static sci_token without_prefix(const sci_token *t) {
@@ -49,20 +51,23 @@ static void finish_op(sci_prog_parser *e, const sci_value_pending *op) {
   uint32_t n = (uint32_t)(e->operands.n - op->first), first = op->op == SCI_OP_select;
   const sci_value_operand *operands = e->operands.data + op->first;
   if (n != info->arity)
-    sci_fail_at(p, op->where, SC_ERR_PARSE, "prog.%s takes %d operand%s, found %u", info->name, info->arity, info->arity == 1 ? "" : "s", n);
+    sci_fail_at(p, op->where, SC_ERR_PARSE, "prog.%s takes %d operand%s, found %u", info->name, info->arity,
+                info->arity == 1 ? "" : "s", n);
   sc_dtype dtype = operand_dtype(e, op->op, operands, n);
   sci_val args[3];
   for (uint32_t i = 0; i < n; i++) {
     args[i] = operands[i].v != SCI_NIL ? operands[i].v : literal(e, &operands[i].literal, i < first ? SC_BOOL : dtype);
     sc_dtype have = (sc_dtype)sci_value_at(e->s, args[i])->dtype, want = i < first ? SC_BOOL : dtype;
     if (have != want)
-      sci_fail_at(p, op->where, SC_ERR_DTYPE, "operand %u of prog.%s is %s where %s is needed", i, info->name, sc_dtype_name(have), sc_dtype_name(want));
+      sci_fail_at(p, op->where, SC_ERR_DTYPE, "operand %u of prog.%s is %s where %s is needed", i, info->name,
+                  sc_dtype_name(have), sc_dtype_name(want));
   }
   if (!sci_op_accepts((sci_op)op->op, dtype))
     sci_fail_at(p, op->where, SC_ERR_DTYPE, "prog.%s does not take %s", info->name, sc_dtype_name(dtype));
   sc_dtype result = op->op == SCI_OP_cast ? parse_cast(p) : sci_op_result((sci_op)op->op, dtype);
   e->operands.n = op->first;
-  sci_vec_push(&p->env->scratch, &e->operands, (sci_value_operand){.v = sci_intern_op(e->s, (sci_op)op->op, result, args)});
+  sci_vec_push(&p->env->scratch, &e->operands,
+               (sci_value_operand){.v = sci_intern_op(e->s, (sci_op)op->op, result, args)});
 }
 
 /* ---- buffers ---- */
@@ -109,7 +114,8 @@ static void finish_load(sci_prog_parser *e, const sci_value_pending *load) {
 
 static void push_pending(sci_prog_parser *e, sci_value_pending what) {
   if (e->stack.n == SCI_MAX_NESTING)
-    sci_fail_at(&e->p, what.where, SC_ERR_PARSE, "values nest deeper than %d; give some of them a name (%%v = prog.value ...)", SCI_MAX_NESTING);
+    sci_fail_at(&e->p, what.where, SC_ERR_PARSE,
+                "values nest deeper than %d; give some of them a name (%%v = prog.value ...)", SCI_MAX_NESTING);
   sci_vec_push(&e->p.env->scratch, &e->stack, what);
 }
 
@@ -155,7 +161,8 @@ static bool start_operand(sci_prog_parser *e) {
   }
   if (sci_token_is(&word, "load")) {
     sci_advance(p);
-    push_pending(e, (sci_value_pending){.where = where, .is_load = true, .buf = sci_parse_buf(e), .first = e->operands.n});
+    push_pending(e,
+                 (sci_value_pending){.where = where, .is_load = true, .buf = sci_parse_buf(e), .first = e->operands.n});
     sci_expect_punct(p, '[', "and the index of a load");
     return false;
   }

@@ -16,15 +16,15 @@ void sci_put_string(sci_text *out, const char *s);
 void sci_put_scalar(sci_text *out, sc_dtype dtype, sci_scalar v);
 /* "3x4xfloat64", "float64" for rank 0. */
 void sci_put_dims(sci_text *out, sc_dtype dtype, int rank, const int64_t *shape);
-void sci_put_ints(sci_text *out, size_t n, const int64_t *v);   /* [1, 2] */
+void sci_put_ints(sci_text *out, size_t n, const int64_t *v); /* [1, 2] */
 void sci_put_ints32(sci_text *out, size_t n, const int32_t *v);
 /* "sparse<3x4xfloat64 csc colptr=[..] rowind=[..]>" */
 void sci_put_sparse(sci_text *out, sc_dtype dtype, const sc_pattern *p);
 /* Opens an attribute list or continues it: "{" or ", ", then the name and "=". */
 void sci_put_key(sci_text *out, bool *open, const char *key);
 
-/* Hands out names that no other got: the wish itself, else wish_1, wish_2, ... In the scratch arena; the index of names is on
- * the cleanup list until sci_unique_end. */
+/* Hands out names that no other got: the wish itself, else wish_1, wish_2, ... In the scratch arena; the index of names
+ * is on the cleanup list until sci_unique_end. */
 typedef struct sci_unique {
   sci_env *env;
   sci_index index;

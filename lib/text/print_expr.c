@@ -73,7 +73,8 @@ static void put_value(sci_text *out, const sci_type *t, const void *data) {
   }
 }
 
-static void put_call(sci_text *out, bool *open, const sci_call_attr *call, uint32_t n_args, bool mapped, const char *callee) {
+static void put_call(sci_text *out, bool *open, const sci_call_attr *call, uint32_t n_args, bool mapped,
+                     const char *callee) {
   sci_put_key(out, open, "callee");
   sci_put_string(out, callee);
   if (mapped) {
@@ -206,8 +207,9 @@ static void put_node(printer *p, sci_id id) {
   sci_put_char(out, '\n');
 }
 
-/* Prints what `root` needs, operands before users and left to right: an order that depends on the graph alone, not on the history of
- * the context. Nodes finish when all their operands have been printed, so the stack holds each node once per use at most. */
+/* Prints what `root` needs, operands before users and left to right: an order that depends on the graph alone, not on
+ * the history of the context. Nodes finish when all their operands have been printed, so the stack holds each node once
+ * per use at most. */
 static void put_nodes(printer *p, sci_id root) {
   typedef struct step {
     sci_id id;

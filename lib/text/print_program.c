@@ -1,8 +1,8 @@
 /* Owns the canonical text of programs.
  *
- * Scalar values are trees on paper and graphs in memory. A value that several places use, or that is large, gets a name of its own in the
- * text (%7 = prog.value ...), so that the text grows with the graph and nests a bounded depth. Such a line is an abbreviation,
- * not a statement: it is evaluated where it is used. */
+ * Scalar values are trees on paper and graphs in memory. A value that several places use, or that is large, gets a name
+ * of its own in the text (%7 = prog.value ...), so that the text grows with the graph and nests a bounded depth. Such a
+ * line is an abbreviation, not a statement: it is evaluated where it is used. */
 #include "lib/text/print.h"
 #include "lib/text/target_text.h"
 #include "lib/text/text.h"
@@ -19,15 +19,15 @@ enum {
 typedef struct label {
   const char *text; /* NULL: `number` names it */
   uint32_t number;
-  uint32_t proc;    /* the procedure it holds in, plus one */
+  uint32_t proc; /* the procedure it holds in, plus one */
 } label;
 
 /* What is known of an operation in one procedure. */
 typedef struct value_state {
   uint32_t counted, sized; /* the procedure in which it was, plus one */
   uint32_t uses;
-  uint16_t ops, depth;     /* of the tree as printed */
-  uint32_t name, named;    /* its own name, and the procedure in which it holds plus one */
+  uint16_t ops, depth;  /* of the tree as printed */
+  uint32_t name, named; /* its own name, and the procedure in which it holds plus one */
 } value_state;
 
 typedef struct frame {
@@ -43,7 +43,7 @@ typedef struct printer {
   uint32_t proc; /* current, plus one */
   uint32_t depth;
   uint32_t n_numbers;
-  sci_unique *unique; /* of the procedure */
+  sci_unique *unique;                  /* of the procedure */
   label *names, *vars, *bufs, *tables; /* by id */
   value_state *values;
   SCI_VEC(frame) stack;
@@ -200,7 +200,8 @@ static uint32_t first_typed(sci_op op) {
   return op == SCI_OP_select ? 1 : 0;
 }
 
-/* A constant operand takes the type of the first operand beside it that is none; where there is none its type is written. */
+/* A constant operand takes the type of the first operand beside it that is none; where there is none its type is
+ * written. */
 static bool has_typed_sibling(const printer *p, const sci_value *val, uint32_t k) {
   if (k < first_typed((sci_op)val->op)) return true; /* a select's condition is a bool */
   for (uint32_t i = first_typed((sci_op)val->op); i < sci_ops[val->op].arity; i++)
@@ -272,7 +273,8 @@ static void measure(printer *p, sci_val v) {
   for (uint32_t k = 0; k < arity; k++) {
     if (p->s->values[val->args[k]].kind != SCI_V_OP) continue;
     value_state *a = &p->values[val->args[k]];
-    if (!is_named(p, val->args[k]) && ((large && a->ops > PART_OPS) || a->depth >= DEEP)) put_abbreviation(p, val->args[k]);
+    if (!is_named(p, val->args[k]) && ((large && a->ops > PART_OPS) || a->depth >= DEEP))
+      put_abbreviation(p, val->args[k]);
     st->ops = (uint16_t)(st->ops + a->ops);
     if (a->depth >= st->depth) st->depth = (uint16_t)(a->depth + 1);
   }
@@ -416,7 +418,8 @@ static void put_local(printer *p, const sci_local *l) {
   put_buf(p, l->buf);
   sci_put_n(p->out, " : ", 3);
   put_memref(p, l->buf, "");
-  if (l->in_workspace || l->offset != -1) sci_putf(p->out, " {%s=%lld}", l->in_workspace ? "workspace" : "stack", (long long)l->offset);
+  if (l->in_workspace || l->offset != -1)
+    sci_putf(p->out, " {%s=%lld}", l->in_workspace ? "workspace" : "stack", (long long)l->offset);
   sci_put_char(p->out, '\n');
 }
 

@@ -20,7 +20,7 @@ typedef struct sci_value_operand {
 
 typedef struct sci_value_pending { /* what waits for operands */
   const char *where;
-  bool is_load;  /* of `buf`; else the operation `op` */
+  bool is_load; /* of `buf`; else the operation `op` */
   unsigned op;
   sci_buf buf;
   size_t first;

@@ -3,12 +3,13 @@
 
 #include "lib/text/print.h"
 
-#define FIELD(name, kind) {#name, SCI_TARGET_##kind, offsetof(sc_target, name), sizeof(((sc_target *)0)->name)}
+#define FIELD(name, kind)                                                                                              \
+  { #name, SCI_TARGET_##kind, offsetof(sc_target, name), sizeof(((sc_target *)0)->name) }
 
 const sci_target_field sci_target_fields[SCI_TARGET_FIELD_COUNT] = {
-    FIELD(isa, ISA),          FIELD(lanes, INT),        FIELD(vector_registers, INT), FIELD(fma_units, INT),
-    FIELD(fma_latency, INT),  FIELD(fast_fma, BOOL),    FIELD(gathers_pay, BOOL),     FIELD(l1_bytes, INT),
-    FIELD(l2_bytes, INT),     FIELD(gcc_flags, STRING), FIELD(clang_flags, STRING),   FIELD(features, STRING),
+    FIELD(isa, ISA),         FIELD(lanes, INT),        FIELD(vector_registers, INT), FIELD(fma_units, INT),
+    FIELD(fma_latency, INT), FIELD(fast_fma, BOOL),    FIELD(gathers_pay, BOOL),     FIELD(l1_bytes, INT),
+    FIELD(l2_bytes, INT),    FIELD(gcc_flags, STRING), FIELD(clang_flags, STRING),   FIELD(features, STRING),
 };
 
 const char *const sci_isa_words[SCI_ISA_COUNT] = {

@@ -16,7 +16,8 @@ enum { SCI_TARGET_FIELD_COUNT = 12, SCI_ISA_COUNT = SC_ISA_ARMV7E_M + 1 };
 extern const sci_target_field sci_target_fields[SCI_TARGET_FIELD_COUNT];
 extern const char *const sci_isa_words[SCI_ISA_COUNT];
 
-/* What the fields of a text are changes of: the preset, or for a name that is none (false) a target with nothing but that name. */
+/* What the fields of a text are changes of: the preset, or for a name that is none (false) a target with nothing but
+ * that name. */
 bool sci_target_base(const char *name, sc_target *out);
 /* target="generic", lanes=4: the inside of a brace pair. */
 void sci_put_target(sci_text *out, const sc_target *t);

@@ -1,4 +1,5 @@
-/* The assembly text of both dialects: canonical printers and lenient parsers. lib/README.md ("Text") has the grammar. */
+/* The assembly text of both dialects: canonical printers and lenient parsers. lib/README.md ("Text") has the grammar.
+ */
 #ifndef SCI_TEXT_TEXT_H
 #define SCI_TEXT_TEXT_H
 

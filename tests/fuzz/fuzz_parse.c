@@ -1,5 +1,5 @@
-/* Fuzzes the parsers of both dialects with mutated golden inputs: nothing crashes, a failure has a located reason and leaves nothing
- * behind, and what is accepted prints to text that parses back to itself.
+/* Fuzzes the parsers of both dialects with mutated golden inputs: nothing crashes, a failure has a located reason and
+ * leaves nothing behind, and what is accepted prints to text that parses back to itself.
  *
  *   fuzz_parse ITERATIONS [SEED]     the same bytes every time; prints a failing input and stops
  *
@@ -163,15 +163,96 @@ static size_t below(size_t n) {
 }
 
 static const char *const words[] = {
-    "expr.func ", "expr.module { ", "expr.return ", "return ", "%x", "%0", "%1", "@f", "@g", "(", ")", "{", "}", "[", "]", "<", ">", ",", ":", "=", "-",
-    "->", "\"", "\\x00", "//", "\n", "tensor<3xfloat64>", "tensor<0xfloat32 nodiff>", "tensor<int64>", "memref<3xfloat64 output>", "diff", "nodiff",
-    "sparse<2x2xfloat64 csc colptr=[0, 1, 2] rowind=[0, 1]>", "float64", "int32", "bool", "0", "-1", "1", "2", "3", "2147483647", "2147483648",
-    "-9223372036854775808", "9223372036854775807", "99999999999999999999", "0.1", "1e999", "nan", "-inf", "true", "false", "0x1p-1074", "1e-320",
-    "add(", "mul(%x, ", "select(", "sum(", "reshape(", "slice(", "stack(", "concat(", "matmul(", "gather(", "call(", "vmap(", "broadcast(", "fma(",
-    "{axes=[0]}", "{shape=[-1]}", "{index=[::-1]}", "{indices=[0, 0], shape=[2]}", "{value=[1, 2]}", "{dtype=int32}", "{lowering=\"block\"}",
-    "{callee=\"g\", output=0}", "prog.proc @f", "prog.module @f {", "prog.for %i = 0 to 3 step 1 {kind=reduce} {", "prog.store 0, %y[0]", "prog.load %x[0]",
-    "prog.assign 0 : float64 {declare, mutable}", "prog.value ", "prog.call @g(%x[0], %y[0])", "prog.local %t : memref<3xfloat64> {stack=0}",
-    "prog.alias %a : memref<1xfloat64> = %x[1]", "prog.table @t : memref<2xint64> = [0, 1]", "prog.const 1 : int32", "kind=independent", "kind=vector",
+    "expr.func ",
+    "expr.module { ",
+    "expr.return ",
+    "return ",
+    "%x",
+    "%0",
+    "%1",
+    "@f",
+    "@g",
+    "(",
+    ")",
+    "{",
+    "}",
+    "[",
+    "]",
+    "<",
+    ">",
+    ",",
+    ":",
+    "=",
+    "-",
+    "->",
+    "\"",
+    "\\x00",
+    "//",
+    "\n",
+    "tensor<3xfloat64>",
+    "tensor<0xfloat32 nodiff>",
+    "tensor<int64>",
+    "memref<3xfloat64 output>",
+    "diff",
+    "nodiff",
+    "sparse<2x2xfloat64 csc colptr=[0, 1, 2] rowind=[0, 1]>",
+    "float64",
+    "int32",
+    "bool",
+    "0",
+    "-1",
+    "1",
+    "2",
+    "3",
+    "2147483647",
+    "2147483648",
+    "-9223372036854775808",
+    "9223372036854775807",
+    "99999999999999999999",
+    "0.1",
+    "1e999",
+    "nan",
+    "-inf",
+    "true",
+    "false",
+    "0x1p-1074",
+    "1e-320",
+    "add(",
+    "mul(%x, ",
+    "select(",
+    "sum(",
+    "reshape(",
+    "slice(",
+    "stack(",
+    "concat(",
+    "matmul(",
+    "gather(",
+    "call(",
+    "vmap(",
+    "broadcast(",
+    "fma(",
+    "{axes=[0]}",
+    "{shape=[-1]}",
+    "{index=[::-1]}",
+    "{indices=[0, 0], shape=[2]}",
+    "{value=[1, 2]}",
+    "{dtype=int32}",
+    "{lowering=\"block\"}",
+    "{callee=\"g\", output=0}",
+    "prog.proc @f",
+    "prog.module @f {",
+    "prog.for %i = 0 to 3 step 1 {kind=reduce} {",
+    "prog.store 0, %y[0]",
+    "prog.load %x[0]",
+    "prog.assign 0 : float64 {declare, mutable}",
+    "prog.value ",
+    "prog.call @g(%x[0], %y[0])",
+    "prog.local %t : memref<3xfloat64> {stack=0}",
+    "prog.alias %a : memref<1xfloat64> = %x[1]",
+    "prog.table @t : memref<2xint64> = [0, 1]",
+    "prog.const 1 : int32",
+    "kind=independent",
+    "kind=vector",
 };
 
 typedef struct buffer {
@@ -222,7 +303,8 @@ static void mutate(buffer *b) {
     while (at < b->n && !is_digit(b->data[at])) at++;
     for (n = 0; at + n < b->n && is_digit(b->data[at + n]);) n++;
     if (n) {
-      static const char *const numbers[] = {"0", "1", "2", "3", "4", "7", "8", "65536", "2147483647", "2147483648", "4294967296", "-1", "1.5"};
+      static const char *const numbers[] = {"0",     "1",          "2",          "3",          "4",  "7",  "8",
+                                            "65536", "2147483647", "2147483648", "4294967296", "-1", "1.5"};
       const char *number = numbers[below(sizeof numbers / sizeof *numbers)];
       splice(b, at, n, (const uint8_t *)number, strlen(number));
     }

@@ -268,7 +268,9 @@ static golden_result run_llvm(golden_job *job) {
   sc_function *f = option(job, "from") ? NULL : parse_function(job);
   sc_program *p = f ? sc_lower(f, &o) : option(job, "from") ? parse_program(job) : NULL;
   size_t size;
-  char *text = p ? sc_emit_llvm(p, SC_EMIT_LLVM, &(sc_jit_options){.lower = &o, .plugin_dir = SCALY_TEST_PLUGIN_DIR}, &size) : NULL;
+  char *text =
+      p ? sc_emit_llvm(p, SC_EMIT_LLVM, &(sc_jit_options){.lower = &o, .plugin_dir = SCALY_TEST_PLUGIN_DIR}, &size)
+        : NULL;
   if (text) golden_put_n(job->out, text, size);
   sc_string_free(job->cx, text);
   sc_program_destroy(p);
@@ -276,14 +278,8 @@ static golden_result run_llvm(golden_job *job) {
 }
 
 static const golden_command commands[] = {
-    {"print", run_print},
-    {"verify", run_verify},
-    {"program", run_program},
-    {"lower", run_lower},
-    {"pipeline", run_pipeline},
-    {"optimize", run_optimize},
-    {"pass", run_pass},
-    {"c", run_c},
+    {"print", run_print},       {"verify", run_verify},     {"program", run_program}, {"lower", run_lower},
+    {"pipeline", run_pipeline}, {"optimize", run_optimize}, {"pass", run_pass},       {"c", run_c},
     {"llvm", run_llvm},
 };
 

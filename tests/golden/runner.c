@@ -1,4 +1,5 @@
-/* Runs golden files: each case has a RUN line, an input and the text that the command must give for it. tests/README.md has the format. */
+/* Runs golden files: each case has a RUN line, an input and the text that the command must give for it. tests/README.md
+ * has the format. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +10,8 @@
 enum { SKIPPED = 77 };
 
 typedef struct golden_case {
-  const char *start;    /* the RUN line */
-  char run[256];        /* the words behind "RUN: " */
+  const char *start; /* the RUN line */
+  char run[256];     /* the words behind "RUN: " */
   const char *input;
   size_t input_size;
   const char *expected; /* with what is behind it in the file up to the next case */
@@ -167,7 +168,9 @@ static int run_file(const char *path, const golden_text *file, golden_text *bles
     free(out.data);
   }
   if (!*at && number) return status;
-  printf("%s: malformed behind case %d: a case is a line \"RUN: ...\", an input, a line \"----\" and the expected text\n", path, number);
+  printf(
+      "%s: malformed behind case %d: a case is a line \"RUN: ...\", an input, a line \"----\" and the expected text\n",
+      path, number);
   return 2;
 }
 

@@ -1,4 +1,5 @@
-/* Owns the tests of text that is not right: cut, nested, huge, or met by a lack of memory. Golden files have the messages. */
+/* Owns the tests of text that is not right: cut, nested, huge, or met by a lack of memory. Golden files have the
+ * messages. */
 #define _GNU_SOURCE /* pthread attributes */
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -70,7 +71,8 @@ static void check_problem(sc_context *cx, const sample *s, size_t n) {
   cr_assert(d && d->message[0], "%s cut at %zu", s->file, n);
   if (d->status == SC_ERR_VERIFY) return; /* of the whole program */
   cr_assert(d->line > 0 && d->column > 0 && !strcmp(d->file, "<text>"), "%s cut at %zu: %s", s->file, n, d->message);
-  cr_assert(!d->source || strlen(d->source) + 1 >= (size_t)d->column, "%s cut at %zu: column %d", s->file, n, d->column);
+  cr_assert(!d->source || strlen(d->source) + 1 >= (size_t)d->column, "%s cut at %zu: column %d", s->file, n,
+            d->column);
 }
 
 static void cut_expr(const sample *s) {
@@ -83,7 +85,8 @@ static void cut_expr(const sample *s) {
     free(text);
     if (!m) {
       check_problem(cx, s, n);
-      cr_assert(sc_context_node_count(cx) == nodes && cx->n_functions == functions, "%s cut at %zu: something stays", s->file, n);
+      cr_assert(sc_context_node_count(cx) == nodes && cx->n_functions == functions, "%s cut at %zu: something stays",
+                s->file, n);
       sc_context_clear_error(cx);
     }
     sc_module_text_free(m);
@@ -195,7 +198,8 @@ Test(bad_text, diagnostics) {
 
   /* A second run appends; the first problem stays the error. */
   cr_assert(!sc_parse(cx, "3", 1, NULL));
-  cr_expect(sc_context_diagnostic_count(cx) == 2 && sc_context_error(cx)->line == 3 && sc_context_diagnostic(cx, 1)->column == 1);
+  cr_expect(sc_context_diagnostic_count(cx) == 2 && sc_context_error(cx)->line == 3 &&
+            sc_context_diagnostic(cx, 1)->column == 1);
   sc_context_clear_error(cx);
   cr_assert(!sc_parse_program(cx, "3", 1, NULL) && sc_context_diagnostic_count(cx) == 1);
   sc_context_clear_error(cx);
@@ -223,15 +227,19 @@ Test(bad_text, diagnostics) {
 /* ---- lack of memory ---- */
 
 static const char fault_expr[] =
-    "expr.module { expr.func @g(%\"a\\x41\": tensor<3xfloat64>) -> (%y, %j: sparse<2x2xfloat64 csc colptr=[0, 1, 2] rowind=[0, 1]>)"
+    "expr.module { expr.func @g(%\"a\\x41\": tensor<3xfloat64>) -> (%y, %j: sparse<2x2xfloat64 csc colptr=[0, 1, 2] "
+    "rowind=[0, 1]>)"
     " {lowering=\"block\"} { %v = const {value=[[1, 2, 3], [4, 5, 6]]} %w = gather(%v) {indices=[0, 1, 2], shape=[3]}"
     " return add(mul(sin(%\"aA\"), 2.5), %w), %w[0:2] }\n"
-    "expr.func @f(%x: tensor<9xfloat64>) -> (%y) { return sum(vmap(%x) {callee=\"g\", length=3, starts=[0], strides=[3]}) } }";
+    "expr.func @f(%x: tensor<9xfloat64>) -> (%y) { return sum(vmap(%x) {callee=\"g\", length=3, starts=[0], "
+    "strides=[3]}) } }";
 static const char fault_program[] =
-    "prog.module @f {target=\"x86-64\", rounding=\"strict\"} { prog.input \"x\" : tensor<3xfloat64> prog.output \"y\" : sparse<2x2xfloat64 csc"
+    "prog.module @f {target=\"x86-64\", rounding=\"strict\"} { prog.input \"x\" : tensor<3xfloat64> prog.output \"y\" "
+    ": sparse<2x2xfloat64 csc"
     " colptr=[0, 1, 3] rowind=[0, 0, 1]> prog.table @t : memref<3xint64> = [2, 1, 0]"
     " prog.proc @f(%x: memref<3xfloat64>, %y: memref<3xfloat64 output>) { prog.local %\"l\\x41\" : memref<3xfloat64>"
-    " prog.alias %a : memref<2xfloat64> = %x[1] prog.for %i = 0 to 3 { prog.store add(load %x[load @t[%i]], sin(load %a[0])), %\"lA\"[%i]"
+    " prog.alias %a : memref<2xfloat64> = %x[1] prog.for %i = 0 to 3 { prog.store add(load %x[load @t[%i]], sin(load "
+    "%a[0])), %\"lA\"[%i]"
     " %s = prog.load %\"lA\"[%i] prog.store mul(%s, %s), %y[%i] } } }";
 
 static bool work(sc_context *cx) {
@@ -270,6 +278,7 @@ Test(bad_text, allocation_failures, .timeout = 120) {
         }
         sc_context_destroy(cx);
       }
-      cr_assert(fa.bytes == 0 && fa.blocks == 0, "allocation %ld: %zu bytes in %ld blocks leak", at, fa.bytes, fa.blocks);
+      cr_assert(fa.bytes == 0 && fa.blocks == 0, "allocation %ld: %zu bytes in %ld blocks leak", at, fa.bytes,
+                fa.blocks);
     }
 }

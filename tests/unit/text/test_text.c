@@ -61,25 +61,46 @@ static void round_trip(const sc_function *f) {
   sc_string_free(cx, text);
 }
 
-/* Graphs from the builders, which text must give back as they are: expansions, shared parts, constants of every kind. */
+/* Graphs from the builders, which text must give back as they are: expansions, shared parts, constants of every kind.
+ */
 Test(text, builders_round_trip) {
   int64_t s3[] = {3}, s33[] = {3, 3};
-  sc_expr x = sc_input(cx, "x", SC_FLOAT64, 1, s3), m = sc_input(cx, "m", SC_FLOAT64, 2, s33), t = sc_input(cx, "t", SC_FLOAT64, 0, NULL);
+  sc_expr x = sc_input(cx, "x", SC_FLOAT64, 1, s3), m = sc_input(cx, "m", SC_FLOAT64, 2, s33),
+          t = sc_input(cx, "t", SC_FLOAT64, 0, NULL);
   sc_expr v[] = {
-      sc_norm_2(x), sc_dot(x, sc_matmul(m, x)), sc_trace(m), sc_sum(sc_kron(m, sc_outer(x, x))), sc_sum(sc_cross(x, sc_at(m, -1))),
-      sc_sum(sc_pow(x, sc_scalar(cx, 7))), sc_pow(t, sc_scalar(cx, -0.5)), sc_pow(t, t), sc_softplus(t), sc_sigmoid(t), sc_relu(t),
-      sc_clip(t, sc_scalar(cx, -1), sc_scalar(cx, 1e-300)), sc_polyval((const double[]){1, -0.0, 3.25}, 3, t),
-      sc_sum(sc_repmat(m, 2, 3)), sc_sum(sc_diag(x)), sc_sum(sc_diag(m)), sc_sum(sc_mul(sc_eye(cx, SC_FLOAT64, 3), m)),
-      sc_sum(sc_mul(sc_linspace(cx, SC_FLOAT64, 0, 1, 3), x)), sc_sum(sc_slice(m, 2, (const sc_range[]){{SC_NONE, SC_NONE, -2}, SC_SPAN(0, 2)})),
-      sc_sum(sc_concat((const sc_expr[]){x, sc_zeros(cx, SC_FLOAT64, 1, (const int64_t[]){0}), sc_full(cx, SC_FLOAT64, 1, s3, NAN)}, 3, 0)),
-      sc_select(sc_and(sc_gt(t, sc_scalar(cx, 0)), sc_isfinite(t)), sc_erf(t), sc_copysign(t, sc_scalar(cx, -INFINITY))),
+      sc_norm_2(x),
+      sc_dot(x, sc_matmul(m, x)),
+      sc_trace(m),
+      sc_sum(sc_kron(m, sc_outer(x, x))),
+      sc_sum(sc_cross(x, sc_at(m, -1))),
+      sc_sum(sc_pow(x, sc_scalar(cx, 7))),
+      sc_pow(t, sc_scalar(cx, -0.5)),
+      sc_pow(t, t),
+      sc_softplus(t),
+      sc_sigmoid(t),
+      sc_relu(t),
+      sc_clip(t, sc_scalar(cx, -1), sc_scalar(cx, 1e-300)),
+      sc_polyval((const double[]){1, -0.0, 3.25}, 3, t),
+      sc_sum(sc_repmat(m, 2, 3)),
+      sc_sum(sc_diag(x)),
+      sc_sum(sc_diag(m)),
+      sc_sum(sc_mul(sc_eye(cx, SC_FLOAT64, 3), m)),
+      sc_sum(sc_mul(sc_linspace(cx, SC_FLOAT64, 0, 1, 3), x)),
+      sc_sum(sc_slice(m, 2, (const sc_range[]){{SC_NONE, SC_NONE, -2}, SC_SPAN(0, 2)})),
+      sc_sum(sc_concat(
+          (const sc_expr[]){x, sc_zeros(cx, SC_FLOAT64, 1, (const int64_t[]){0}), sc_full(cx, SC_FLOAT64, 1, s3, NAN)},
+          3, 0)),
+      sc_select(sc_and(sc_gt(t, sc_scalar(cx, 0)), sc_isfinite(t)), sc_erf(t),
+                sc_copysign(t, sc_scalar(cx, -INFINITY))),
       sc_sum(sc_index_set(x, sc_vec(sc_span(m, 0, 1)), (const int64_t[]){0, 0, -1})),
-      sc_cast(sc_fmod(sc_cast(t, SC_INT32), sc_integer(cx, SC_INT32, INT32_MIN)), SC_FLOAT64), sc_stop_gradient(sc_hypot(t, t)),
+      sc_cast(sc_fmod(sc_cast(t, SC_INT32), sc_integer(cx, SC_INT32, INT32_MIN)), SC_FLOAT64),
+      sc_stop_gradient(sc_hypot(t, t)),
   };
   size_t n = sizeof v / sizeof *v;
   sc_expr all = sc_stack(v, n, 0);
   cr_assert(!sc_is_null(all), "%s", why(cx));
-  sc_function *f = sc_function_create(cx, "f", SC_IN({"x", x, NULL}, {"m", m, NULL}, {"t", t, NULL}), SC_OUT({"y", all, NULL}));
+  sc_function *f =
+      sc_function_create(cx, "f", SC_IN({"x", x, NULL}, {"m", m, NULL}, {"t", t, NULL}), SC_OUT({"y", all, NULL}));
   cr_assert(f, "%s", why(cx));
   round_trip(f);
   sc_function_set_hint(f, SC_HINT_BLOCK);
@@ -94,13 +115,15 @@ Test(text, functions_of_one_name) {
   sc_expr t = sc_input(cx, "t", SC_FLOAT64, 0, NULL), all = t;
   static const char *const names[] = {"g", "g", "g_1", "f", "g"};
   for (int i = 0; i < 5; i++) {
-    sc_function *g = sc_function_create(cx, names[i], SC_IN({"t", t, NULL}), SC_OUT({"y", sc_mul(t, sc_scalar(cx, i + 2)), NULL}));
+    sc_function *g =
+        sc_function_create(cx, names[i], SC_IN({"t", t, NULL}), SC_OUT({"y", sc_mul(t, sc_scalar(cx, i + 2)), NULL}));
     all = sc_call(g, &all, 1, 0);
   }
   sc_function *f = sc_function_create(cx, "f", SC_IN({"t", t, NULL}), SC_OUT({"y", all, NULL}));
   char *text = sc_print_function(f);
   const char *at = text;
-  static const char *const printed[] = {"func @g(", "func @g_1(", "func @g_1_1(", "func @f_1(", "func @g_2(", "func @f("};
+  static const char *const printed[] = {"func @g(",   "func @g_1(", "func @g_1_1(",
+                                        "func @f_1(", "func @g_2(", "func @f("};
   for (int i = 0; i < 6; i++) {
     at = at ? strstr(at, printed[i]) : NULL;
     cr_assert(at, "%s\n%s", printed[i], text);
@@ -116,7 +139,8 @@ Test(text, public_functions) {
   cr_assert(m && sc_module_text_count(m) == 2);
   sc_function *a = sc_module_text_function(m, 0), *b = sc_module_text_find(m, "b");
   cr_expect_str_eq(sc_function_name(a), "a");
-  cr_expect(b && b == sc_module_text_function(m, 1) && b == sc_module_text_find(m, NULL) && a == sc_module_text_find(m, "a"));
+  cr_expect(b && b == sc_module_text_function(m, 1) && b == sc_module_text_find(m, NULL) &&
+            a == sc_module_text_find(m, "a"));
   cr_expect(!sc_module_text_function(m, 2) && !sc_module_text_find(m, "c"));
   cr_assert_str_eq(why(cx), "the text has no function \"c\" (there are: a, b)");
   sc_context_clear_error(cx);
@@ -142,7 +166,8 @@ Test(text, public_functions) {
     sc_string_free(cx, s);
   }
   cr_expect(!sc_expr_attributes((sc_expr){0}) && !sc_print_function(NULL) && !sc_print_program(NULL));
-  cr_expect(!sc_parse(NULL, "", 0, NULL) && !sc_parse(cx, NULL, 3, NULL) && sc_context_error(cx)->status == SC_ERR_ARGUMENT);
+  cr_expect(!sc_parse(NULL, "", 0, NULL) && !sc_parse(cx, NULL, 3, NULL) &&
+            sc_context_error(cx)->status == SC_ERR_ARGUMENT);
   sc_context_clear_error(cx);
   cr_expect_eq(sc_context_collect(cx, NULL, 0), SC_OK);
   cr_expect(!sc_expr_attributes(slice) && sc_context_error(cx)->status == SC_ERR_STALE);
@@ -186,7 +211,8 @@ static sc_program *deep_program(int n) {
   sci_frame fr;
   if (!SCI_TRY(env, &fr)) return NULL;
   sci_store *s = sci_store_create(env);
-  sci_buf x = sci_new_buf(s, SC_FLOAT64, SCI_SPACE_INPUT, 1, "x"), y = sci_new_buf(s, SC_FLOAT64, SCI_SPACE_OUTPUT, 1, "y");
+  sci_buf x = sci_new_buf(s, SC_FLOAT64, SCI_SPACE_INPUT, 1, "x"),
+          y = sci_new_buf(s, SC_FLOAT64, SCI_SPACE_OUTPUT, 1, "y");
   sci_block_builder b;
   sci_block_begin(&b, s);
   sci_val a = sci_emit_load(&b, s, x, sci_val_int(s, 0), "a"), v = a;
