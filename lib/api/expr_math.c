@@ -1,7 +1,7 @@
 /* Owns the public builders that expand into several operations.
  *
- * They are whole when they fail: one entry, one rollback. The smooth ones use formulas whose derivatives, taken by the rules of
- * each operation, stay accurate to the second order at both ends of the range. */
+ * They are whole when they fail: one entry, one rollback. The smooth ones use formulas whose derivatives, taken by the
+ * rules of each operation, stay accurate to the second order at both ends of the range. */
 #include "lib/api/enter.h"
 
 static const sc_expr null_expr;
@@ -44,7 +44,8 @@ static sci_id sumsqr(sc_context *cx, const sci_id *x) {
   return sci_make_reduce(cx, SCI_X_sum, sci_make2(cx, SCI_OP_mul, x[0], x[0]), UINT32_MAX);
 }
 
-/* At the origin the branch that is taken is a constant, so the derivative there is 0; its square simplifies to the sum. */
+/* At the origin the branch that is taken is a constant, so the derivative there is 0; its square simplifies to the sum.
+ */
 static sci_id norm_2(sc_context *cx, const sci_id *x) {
   sci_id s = sumsqr(cx, x), zero = number(cx, s, 0);
   return sci_make_select(cx, sci_make2(cx, SCI_OP_eq, s, zero), zero, sci_make1(cx, SCI_OP_sqrt, s));
@@ -61,7 +62,8 @@ static sci_id cross(sc_context *cx, const sci_id *x) {
   const int64_t three = 3;
   for (int i = 0; i < 2; i++)
     if (sci_type_of(cx, x[i])->rank != 1 || sci_type_of(cx, x[i])->size != 3)
-      sci_fail(&cx->env, SC_ERR_SHAPE, "cross: operand %d has shape %s, it takes vectors of 3", i, shape_text(cx, x[i]));
+      sci_fail(&cx->env, SC_ERR_SHAPE, "cross: operand %d has shape %s, it takes vectors of 3", i,
+               shape_text(cx, x[i]));
   sci_id a1 = sci_make_gather(cx, x[0], next, 1, &three), a2 = sci_make_gather(cx, x[0], after, 1, &three);
   sci_id b1 = sci_make_gather(cx, x[1], next, 1, &three), b2 = sci_make_gather(cx, x[1], after, 1, &three);
   return sci_make2(cx, SCI_OP_sub, sci_make2(cx, SCI_OP_mul, a1, b2), sci_make2(cx, SCI_OP_mul, a2, b1));
@@ -72,8 +74,8 @@ static sci_id kron(sc_context *cx, const sci_id *x) {
   const sci_type a = *sci_type_of(cx, x[0]), b = *sci_type_of(cx, x[1]);
   int rank = a.rank > b.rank ? a.rank : b.rank;
   if (2 * rank > SC_MAX_RANK)
-    sci_fail(&cx->env, SC_ERR_SHAPE, "kron: shapes %s and %s have more than %d dimensions", shape_text(cx, x[0]), shape_text(cx, x[1]),
-             SC_MAX_RANK / 2);
+    sci_fail(&cx->env, SC_ERR_SHAPE, "kron: shapes %s and %s have more than %d dimensions", shape_text(cx, x[0]),
+             shape_text(cx, x[1]), SC_MAX_RANK / 2);
   int64_t left[SC_MAX_RANK], right[SC_MAX_RANK], merged[SC_MAX_RANK];
   for (int i = 0; i < rank; i++) {
     int ia = i - (rank - a.rank), ib = i - (rank - b.rank);
@@ -189,7 +191,8 @@ static sci_id sigmoid(sc_context *cx, const sci_id *x) {
 /* log1p(e), and x more above 0. */
 static sci_id softplus(sc_context *cx, const sci_id *x) {
   sci_id negative = is_negative(cx, x[0]), e = decaying_exp(cx, x[0], negative);
-  return sci_make2(cx, SCI_OP_add, sci_make_select(cx, negative, number(cx, x[0], 0), x[0]), sci_make1(cx, SCI_OP_log1p, e));
+  return sci_make2(cx, SCI_OP_add, sci_make_select(cx, negative, number(cx, x[0], 0), x[0]),
+                   sci_make1(cx, SCI_OP_log1p, e));
 }
 
 sc_expr sc_square(sc_expr a) {

@@ -110,8 +110,8 @@ static const int32_t *resolve(sc_context *cx, const char *op, const int64_t *ind
   for (int64_t k = 0; k < n; k++) {
     int64_t i = indices[k] < 0 ? indices[k] + limit : indices[k];
     if (i < 0 || i >= limit)
-      sci_fail(&cx->env, SC_ERR_INDEX, "%s: index %lld at position %lld is out of range for %lld elements", op, (long long)indices[k],
-               (long long)k, (long long)limit);
+      sci_fail(&cx->env, SC_ERR_INDEX, "%s: index %lld at position %lld is out of range for %lld elements", op,
+               (long long)indices[k], (long long)k, (long long)limit);
     out[k] = (int32_t)i;
   }
   return out;
@@ -203,7 +203,8 @@ static sci_id as_matrix(sc_context *cx, sci_id a) {
 static void lift_parts(sc_context *cx, sci_id *ids, size_t n, int axis) {
   bool matrices = axis == 1;
   for (size_t i = 0; i < n; i++) matrices = matrices || sci_type_of(cx, ids[i])->rank > 1;
-  for (size_t i = 0; i < n; i++) ids[i] = matrices ? as_matrix(cx, ids[i]) : sci_make_reshape(cx, ids[i], 1, (int64_t[]){-1});
+  for (size_t i = 0; i < n; i++)
+    ids[i] = matrices ? as_matrix(cx, ids[i]) : sci_make_reshape(cx, ids[i], 1, (int64_t[]){-1});
 }
 
 static sc_expr join_matrices(const sc_expr *parts, size_t n, int axis) {
@@ -232,7 +233,8 @@ sc_expr sc_repmat(sc_expr a, int64_t rows, int64_t cols) {
   sci_id x = as_matrix(cx, sci_handle(cx, a));
   const sci_type t = *sci_type_of(cx, x);
   if (t.rank > 2)
-    sci_fail(&cx->env, SC_ERR_SHAPE, "repmat: shape %s is not a scalar, vector or matrix", sci_shape_text(cx, t.rank, t.shape));
+    sci_fail(&cx->env, SC_ERR_SHAPE, "repmat: shape %s is not a scalar, vector or matrix",
+             sci_shape_text(cx, t.rank, t.shape));
   int64_t m = t.shape[0], n = t.shape[1];
   sci_intern_type(cx, (sc_dtype)t.dtype, false, 4, (int64_t[]){rows, m, cols, n});
   sci_id id = sci_make_reshape(cx, x, 4, (int64_t[]){1, m, 1, n});

@@ -3,8 +3,8 @@
 
 static const sc_expr null_expr;
 
-sc_function *sc_function_create(sc_context *cx, const char *name, const sc_named *inputs, size_t n_inputs, const sc_named *outputs,
-                                size_t n_outputs) {
+sc_function *sc_function_create(sc_context *cx, const char *name, const sc_named *inputs, size_t n_inputs,
+                                const sc_named *outputs, size_t n_outputs) {
   sci_call_frame e;
   if (!cx || !SCI_ENTER(cx, &e)) return NULL;
   sc_function *f = sci_make_function(cx, name, inputs, n_inputs, outputs, n_outputs);
@@ -96,7 +96,8 @@ static bool any_null(const sc_expr *args, size_t n) {
 
 static sci_id *arg_ids(const sc_function *f, const char *what, const sc_expr *args, size_t n, size_t output) {
   sc_context *cx = f->cx;
-  if (n != f->n_in) sci_fail(&cx->env, SC_ERR_ARGUMENT, "%s of %s: %zu arguments given, it takes %u", what, f->name, n, f->n_in);
+  if (n != f->n_in)
+    sci_fail(&cx->env, SC_ERR_ARGUMENT, "%s of %s: %zu arguments given, it takes %u", what, f->name, n, f->n_in);
   if (output >= f->n_out)
     sci_fail(&cx->env, SC_ERR_INDEX, "%s of %s: output %zu does not exist, it has %u", what, f->name, output, f->n_out);
   sci_id *ids = SCI_ARRAY(&cx->env.scratch, sci_id, n);
@@ -112,8 +113,8 @@ sc_expr sc_call(sc_function *f, const sc_expr *args, size_t n_args, size_t outpu
   return sci_wrap(f->cx, id);
 }
 
-sc_expr sc_vmap_windows(sc_function *f, int64_t length, const sc_expr *args, size_t n_args, const int64_t *starts, const int64_t *strides,
-                        size_t output) {
+sc_expr sc_vmap_windows(sc_function *f, int64_t length, const sc_expr *args, size_t n_args, const int64_t *starts,
+                        const int64_t *strides, size_t output) {
   sci_call_frame e;
   if (!f || any_null(args, n_args) || !SCI_ENTER(f->cx, &e)) return null_expr;
   sci_id *ids = arg_ids(f, "vmap", args, n_args, output);
@@ -123,7 +124,8 @@ sc_expr sc_vmap_windows(sc_function *f, int64_t length, const sc_expr *args, siz
 }
 
 static bool is_formal_shape(const sci_type *t, int skip, const sci_type *formal) {
-  return t->rank == formal->rank + skip && !memcmp(t->shape + skip, formal->shape, formal->rank * sizeof *formal->shape);
+  return t->rank == formal->rank + skip &&
+         !memcmp(t->shape + skip, formal->shape, formal->rank * sizeof *formal->shape);
 }
 
 /* Rows: window i starts at i formals; the formal's own shape: every window is the whole operand. */
@@ -132,8 +134,9 @@ static int64_t row_stride(const sc_function *f, int64_t length, uint32_t i, sci_
   const sci_type t = *sci_type_of(cx, arg), formal = *sci_type_of(cx, f->in[i].node);
   if (is_formal_shape(&t, 0, &formal)) return 0;
   if (is_formal_shape(&t, 1, &formal) && t.shape[0] == length) return formal.size;
-  sci_fail(&cx->env, SC_ERR_SHAPE, "vmap of %s: argument %u has shape %s, input %s takes %s or %lld rows of that", f->name, i,
-           sci_shape_text(cx, t.rank, t.shape), f->in[i].name, sci_shape_text(cx, formal.rank, formal.shape), (long long)length);
+  sci_fail(&cx->env, SC_ERR_SHAPE, "vmap of %s: argument %u has shape %s, input %s takes %s or %lld rows of that",
+           f->name, i, sci_shape_text(cx, t.rank, t.shape), f->in[i].name,
+           sci_shape_text(cx, formal.rank, formal.shape), (long long)length);
 }
 
 sc_expr sc_vmap(sc_function *f, int64_t length, const sc_expr *args, size_t n_args, size_t output) {
@@ -141,7 +144,8 @@ sc_expr sc_vmap(sc_function *f, int64_t length, const sc_expr *args, size_t n_ar
   if (!f || any_null(args, n_args) || !SCI_ENTER(f->cx, &e)) return null_expr;
   sc_context *const cx = f->cx;
   sci_id *ids = arg_ids(f, "vmap", args, n_args, output);
-  int64_t *starts = SCI_ZEROS(&cx->env.scratch, int64_t, n_args), *strides = SCI_ZEROS(&cx->env.scratch, int64_t, n_args);
+  int64_t *starts = SCI_ZEROS(&cx->env.scratch, int64_t, n_args),
+          *strides = SCI_ZEROS(&cx->env.scratch, int64_t, n_args);
   for (uint32_t i = 0; i < f->n_in; i++) {
     strides[i] = row_stride(f, length, i, ids[i]);
     ids[i] = sci_make_reshape(cx, ids[i], 1, (int64_t[]){sci_type_of(cx, ids[i])->size});

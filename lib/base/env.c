@@ -108,7 +108,8 @@ void *sci_alloc_zero(sci_arena *a, size_t n, size_t size) {
 
 void *sci_regrow(sci_arena *a, void *p, size_t old_size, size_t new_size) {
   size_t old_rounded = (old_size + 15) & ~(size_t)15, new_rounded = (new_size + 15) & ~(size_t)15;
-  if (p && new_rounded >= new_size && (char *)p + old_rounded == a->at && new_rounded - old_rounded <= (size_t)(a->end - a->at)) {
+  if (p && new_rounded >= new_size && (char *)p + old_rounded == a->at &&
+      new_rounded - old_rounded <= (size_t)(a->end - a->at)) {
     a->at = (char *)p + new_rounded;
     return p;
   }
@@ -214,7 +215,8 @@ static void record(sci_env *env, bool always, sc_diagnostic d, const char *fmt, 
   char text[1024];
   int len = vsnprintf(text, sizeof text, fmt, ap);
   if (len >= (int)sizeof text) memcpy(text + sizeof text - 4, "...", 4);
-  /* The slot is taken first, by what stays there when the strings find no memory; the failure then finds it and adds nothing. */
+  /* The slot is taken first, by what stays there when the strings find no memory; the failure then finds it and adds
+   * nothing. */
   size_t slot = env->n_diags++;
   env->diags[slot] = (sc_diagnostic){.status = SC_ERR_MEMORY, .message = "out of memory"};
   sci_frame fr;

@@ -175,16 +175,19 @@ static int shortest(char *buf, double v, int lo, int hi, bool as_float) {
   double a = fabs(v);
   if (a < 1e15 && a == floor(a)) { /* integers need no search */
     n = digits_of(a, 16, digits, &exponent);
-    if (digits_value(digits, n, exponent, as_float) == a && n <= lo) return layout(buf, v < 0, digits, n, exponent, false);
+    if (digits_value(digits, n, exponent, as_float) == a && n <= lo)
+      return layout(buf, v < 0, digits, n, exponent, false);
   }
   for (int p = lo;; p++) {
     n = digits_of(a, p, digits, &exponent);
-    if (p == hi || digits_value(digits, n, exponent, as_float) == a) return layout(buf, v < 0, digits, n, exponent, false);
+    if (p == hi || digits_value(digits, n, exponent, as_float) == a)
+      return layout(buf, v < 0, digits, n, exponent, false);
   }
 }
 
-/* Every decimal of 15 (6) significant digits survives float64 (float32), so a shorter one that reads back is found there too,
- * trailing zeros dropped; 17 (9) always suffice. Subnormals have fewer digits, so the search starts at one. */
+/* Every decimal of 15 (6) significant digits survives float64 (float32), so a shorter one that reads back is found
+ * there too, trailing zeros dropped; 17 (9) always suffice. Subnormals have fewer digits, so the search starts at one.
+ */
 int sci_fmt_f64(char buf[SCI_NUM_MAX], double v) {
   return shortest(buf, v, fabs(v) < 2.3e-308 ? 1 : 15, 17, false);
 }
@@ -203,8 +206,8 @@ int sci_fmt_digits(char buf[SCI_NUM_MAX], double v, int precision) {
 
 /* ---- reading ---- */
 
-/* A number as an integer times a power of its base: written that way no locale's decimal separator matters. Digits beyond what decides a
- * rounding (768 decimal ones for a double, in the worst case) only leave a trace. */
+/* A number as an integer times a power of its base: written that way no locale's decimal separator matters. Digits
+ * beyond what decides a rounding (768 decimal ones for a double, in the worst case) only leave a trace. */
 enum { MAX_DIGITS = 800 };
 
 typedef struct scan {
@@ -215,7 +218,10 @@ typedef struct scan {
 } scan;
 
 static int digit_value(char c) {
-  return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
+  return c >= '0' && c <= '9'   ? c - '0'
+         : c >= 'a' && c <= 'f' ? c - 'a' + 10
+         : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                : 99;
 }
 
 static void keep_digit(scan *x, char c, int step, bool behind_point) {
@@ -254,7 +260,8 @@ static size_t scan_number(const char *s, size_t n, bool hex, scan *x) {
       break;
   }
   int64_t exponent = 0;
-  if (x->any && i < n && (hex ? s[i] == 'p' || s[i] == 'P' : s[i] == 'e' || s[i] == 'E')) i += scan_exponent(s + i, n - i, &exponent);
+  if (x->any && i < n && (hex ? s[i] == 'p' || s[i] == 'P' : s[i] == 'e' || s[i] == 'E'))
+    i += scan_exponent(s + i, n - i, &exponent);
   x->exponent += exponent;
   return i;
 }

@@ -57,11 +57,13 @@ sci_id sci_make_number(sc_context *cx, sc_dtype dtype, sci_scalar v) {
   uint32_t type = sci_intern_type(cx, dtype, false, 0, NULL);
   uint64_t data = 0;
   sci_scalar_store(dtype, &data, 0, v);
-  return sci_intern_node(cx, SCI_X_const, SC_HINT_AUTO, type, sci_intern_blob(cx, &data, sc_dtype_size(dtype)), 0, NULL);
+  return sci_intern_node(cx, SCI_X_const, SC_HINT_AUTO, type, sci_intern_blob(cx, &data, sc_dtype_size(dtype)), 0,
+                         NULL);
 }
 
 sci_id sci_make_double(sc_context *cx, sc_dtype dtype, double v) {
-  if ((unsigned)dtype >= SC_DTYPE_COUNT) sci_fail(&cx->env, SC_ERR_DTYPE, "data type number %d does not exist", (int)dtype);
+  if ((unsigned)dtype >= SC_DTYPE_COUNT)
+    sci_fail(&cx->env, SC_ERR_DTYPE, "data type number %d does not exist", (int)dtype);
   return sci_make_number(cx, dtype, sci_scalar_number(dtype, v));
 }
 
@@ -77,7 +79,8 @@ static void broadcast_fail(sc_context *cx, unsigned op, const sci_id *args, uint
     sci_type t = *sci_type_of(cx, args[i]);
     text[i] = sci_shape_text(cx, t.rank, t.shape);
   }
-  sci_fail(&cx->env, SC_ERR_SHAPE, n == 3 ? "%s: shapes %s, %s and %s do not broadcast" : "%s: shapes %s and %s do not broadcast",
+  sci_fail(&cx->env, SC_ERR_SHAPE,
+           n == 3 ? "%s: shapes %s, %s and %s do not broadcast" : "%s: shapes %s and %s do not broadcast",
            sci_xop_name(op), text[0], text[1], text[2]);
 }
 
@@ -144,7 +147,8 @@ static sci_id under_root(const sc_context *cx, sci_id a) {
   if (sci_plain(cx, a, SCI_OP_sqrt)) return sci_arg(cx, a, 0);
   if (!sci_plain(cx, a, SCI_OP_select)) return SCI_NONE;
   sci_id test = sci_arg(cx, a, 0), root = sci_arg(cx, a, 2);
-  if (!sci_plain(cx, root, SCI_OP_sqrt) || !sci_plain(cx, test, SCI_OP_eq) || !is_number(cx, sci_arg(cx, a, 1), 0)) return SCI_NONE;
+  if (!sci_plain(cx, root, SCI_OP_sqrt) || !sci_plain(cx, test, SCI_OP_eq) || !is_number(cx, sci_arg(cx, a, 1), 0))
+    return SCI_NONE;
   sci_id s = sci_arg(cx, root, 0), x = sci_arg(cx, test, 0), y = sci_arg(cx, test, 1);
   return (x == s && is_number(cx, y, 0)) || (y == s && is_number(cx, x, 0)) ? s : SCI_NONE;
 }

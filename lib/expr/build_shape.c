@@ -21,7 +21,8 @@ static void complete_shape(sc_context *cx, sci_id a, int rank, const int64_t *sh
   int open = -1;
   int64_t known = 1;
   if (rank < 0 || rank > SC_MAX_RANK)
-    sci_fail(&cx->env, SC_ERR_SHAPE, "reshape: rank %d is out of range, a tensor has 0 to %d dimensions", rank, SC_MAX_RANK);
+    sci_fail(&cx->env, SC_ERR_SHAPE, "reshape: rank %d is out of range, a tensor has 0 to %d dimensions", rank,
+             SC_MAX_RANK);
   for (int i = 0; i < rank; i++) {
     out[i] = shape[i];
     if (shape[i] == -1 && open >= 0) sci_fail(&cx->env, SC_ERR_SHAPE, "reshape: only one dimension may be -1");
@@ -33,8 +34,8 @@ static void complete_shape(sc_context *cx, sci_id a, int rank, const int64_t *sh
   if (open < 0) return;
   sci_type t = *sci_type_of(cx, a);
   if (known <= 0 || t.size % known)
-    sci_fail(&cx->env, SC_ERR_SHAPE, "reshape: no size of dimension %d gives the %lld elements of shape %s", open, (long long)t.size,
-             sci_shape_text(cx, t.rank, t.shape));
+    sci_fail(&cx->env, SC_ERR_SHAPE, "reshape: no size of dimension %d gives the %lld elements of shape %s", open,
+             (long long)t.size, sci_shape_text(cx, t.rank, t.shape));
   out[open] = t.size / known;
 }
 
@@ -65,11 +66,13 @@ sci_id sci_make_transpose(sc_context *cx, sci_id a, const int *axes) {
   uint32_t attr = 0, identity = 0;
   for (int k = 0; k < rank; k++) {
     int axis = axes[k] < 0 ? axes[k] + rank : axes[k];
-    if (axis < 0 || axis >= rank) sci_fail(&cx->env, SC_ERR_INDEX, "transpose: axis %d is out of range for rank %d", axes[k], rank);
+    if (axis < 0 || axis >= rank)
+      sci_fail(&cx->env, SC_ERR_INDEX, "transpose: axis %d is out of range for rank %d", axes[k], rank);
     attr |= (uint32_t)axis << 4 * k;
     identity |= (uint32_t)k << 4 * k;
   }
-  sci_infer_transpose(cx, &(sci_recipe){.op = SCI_X_transpose, .n_args = 1, .attr = attr, .args = &a, .type = SCI_NONE});
+  sci_infer_transpose(cx,
+                      &(sci_recipe){.op = SCI_X_transpose, .n_args = 1, .attr = attr, .args = &a, .type = SCI_NONE});
   if (attr == identity) return a;
   if (!sci_plain(cx, a, SCI_X_transpose)) return sci_finish1(cx, SCI_X_transpose, attr, SCI_NONE, a);
   int inner[SC_MAX_RANK];
@@ -130,7 +133,8 @@ static sci_id slice_of_concat(sc_context *cx, sci_id a, const sci_slice_axis *ax
   sci_slice_axis x = axes[axis], moved[SC_MAX_RANK];
   uint32_t n = sci_node_at(cx, a)->n_args, from = 0, to = 0;
   if (!x.count) return SCI_NONE;
-  int64_t last = x.start + (x.count - 1) * x.step, lo = last < x.start ? last : x.start, hi = last < x.start ? x.start : last;
+  int64_t last = x.start + (x.count - 1) * x.step, lo = last < x.start ? last : x.start,
+          hi = last < x.start ? x.start : last;
   int64_t offset = 0, shift = 0;
   for (uint32_t i = 0; i < n; i++) {
     int64_t size = sci_type_of(cx, sci_arg(cx, a, i))->shape[axis];
@@ -199,8 +203,8 @@ sci_id sci_make_slice(sc_context *cx, sci_id a, int n, const sc_range *index) {
     } else {
       int64_t at = index[i].start < 0 ? index[i].start + t.shape[i] : index[i].start;
       if (at < 0 || at >= t.shape[i])
-        sci_fail(&cx->env, SC_ERR_INDEX, "slice: index %lld is out of range for axis %d of shape %s", (long long)index[i].start, i,
-                 sci_shape_text(cx, t.rank, t.shape));
+        sci_fail(&cx->env, SC_ERR_INDEX, "slice: index %lld is out of range for axis %d of shape %s",
+                 (long long)index[i].start, i, sci_shape_text(cx, t.rank, t.shape));
       axes[i] = (sci_slice_axis){.start = at, .count = 1, .step = 1, .drop = 1};
     }
   }

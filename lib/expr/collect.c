@@ -1,4 +1,5 @@
-/* Owns compaction: what no live function and no kept node reaches is dropped, the rest is interned anew in the same order. */
+/* Owns compaction: what no live function and no kept node reaches is dropped, the rest is interned anew in the same
+ * order. */
 #include "lib/expr/expr.h"
 
 typedef struct liveness {

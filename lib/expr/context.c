@@ -1,7 +1,8 @@
 /* Owns a context's storage: the node table, interned types, blobs and nodes, and rolling all of it back. */
 #include "lib/expr/expr.h"
 
-/* Everything below was handed out through cx->env, which `arena` and the indexes point to: a copy of the struct can be freed, too. */
+/* Everything below was handed out through cx->env, which `arena` and the indexes point to: a copy of the struct can be
+ * freed, too. */
 void sci_storage_init(sc_context *cx) {
   sci_arena_init(&cx->arena, &cx->env);
   sci_index_init(&cx->node_index, &cx->env);
@@ -65,7 +66,8 @@ static void check_sizes(sc_context *cx, int rank, const int64_t *shape) {
 }
 
 uint32_t sci_intern_type(sc_context *cx, sc_dtype dtype, bool diff, int rank, const int64_t *shape) {
-  if ((unsigned)dtype >= SC_DTYPE_COUNT) sci_fail(&cx->env, SC_ERR_DTYPE, "data type number %d does not exist", (int)dtype);
+  if ((unsigned)dtype >= SC_DTYPE_COUNT)
+    sci_fail(&cx->env, SC_ERR_DTYPE, "data type number %d does not exist", (int)dtype);
   check_sizes(cx, rank, shape);
   sci_type t = {.dtype = (uint8_t)dtype, .diff = diff && sci_is_float(dtype), .rank = (uint8_t)rank, .size = 1};
   uint64_t h = (uint64_t)t.dtype | (uint64_t)t.diff << 8 | (uint64_t)t.rank << 16;
@@ -78,7 +80,8 @@ uint32_t sci_intern_type(sc_context *cx, sc_dtype dtype, bool diff, int rank, co
   uint32_t id;
   for (uint32_t at = t.hash; sci_index_at(&cx->type_index, &at, t.hash, &id); at++) {
     const sci_type *y = &cx->types[id];
-    if (y->dtype == t.dtype && y->diff == t.diff && y->rank == t.rank && !memcmp(y->shape, shape ? shape : y->shape, (size_t)rank * sizeof *shape))
+    if (y->dtype == t.dtype && y->diff == t.diff && y->rank == t.rank &&
+        !memcmp(y->shape, shape ? shape : y->shape, (size_t)rank * sizeof *shape))
       return id;
   }
   if (cx->n_types == cx->cap_types) {
@@ -146,9 +149,9 @@ static void new_chunk(sc_context *cx) {
   cx->n_chunks++;
 }
 
-/* Most nodes are built on one of the last few, and an equal node can only be younger than its operands. So the youngest nodes are not in
- * the index yet: a node whose operands are that young is looked for among them alone, without a cache miss in the index, and by the
- * time nodes enter the index their slots have been fetched. */
+/* Most nodes are built on one of the last few, and an equal node can only be younger than its operands. So the youngest
+ * nodes are not in the index yet: a node whose operands are that young is looked for among them alone, without a cache
+ * miss in the index, and by the time nodes enter the index their slots have been fetched. */
 enum { YOUNG = 32 };
 
 static sci_id find_node(const sc_context *cx, const sci_node *n, sci_id youngest_arg) {

@@ -1,7 +1,8 @@
 /* Owns the evaluation of operations whose operands are all constant.
  *
- * An operation that makes a NaN out of numbers stays a run-time operation (0/0, sqrt(-1)), so that it shows where it happens; only
- * a known inf*0 folds. Results and operands beyond FOLD_LIMIT elements stay too, unless every element is the same. */
+ * An operation that makes a NaN out of numbers stays a run-time operation (0/0, sqrt(-1)), so that it shows where it
+ * happens; only a known inf*0 folds. Results and operands beyond FOLD_LIMIT elements stay too, unless every element is
+ * the same. */
 #include "lib/expr/build.h"
 
 #include <math.h>
@@ -135,7 +136,8 @@ static bool fold_reduce(sc_context *cx, const sci_recipe *r, const operand *x, c
   }
   if (n_terms > SUM_LIMIT) return false;
   sc_dtype d = (sc_dtype)t->dtype;
-  int64_t *starts = SCI_ARRAY(&cx->env.scratch, int64_t, t->size), *offsets = SCI_ARRAY(&cx->env.scratch, int64_t, n_terms);
+  int64_t *starts = SCI_ARRAY(&cx->env.scratch, int64_t, t->size),
+          *offsets = SCI_ARRAY(&cx->env.scratch, int64_t, n_terms);
   sci_scalar *terms = SCI_ARRAY(&cx->env.scratch, sci_scalar, n_terms);
   walk(rank[0], shape[0], strides[0], 0, t->size, starts);
   walk(rank[1], shape[1], strides[1], 0, n_terms, offsets);
@@ -145,7 +147,8 @@ static bool fold_reduce(sc_context *cx, const sci_recipe *r, const operand *x, c
     if (r->op == SCI_X_sum)
       y = sum_in_order(d, terms, n_terms);
     else
-      for (int64_t i = 1; i < n_terms; i++) y = combine(r->op == SCI_X_max ? SCI_OP_maximum : SCI_OP_minimum, d, y, terms[i]);
+      for (int64_t i = 1; i < n_terms; i++)
+        y = combine(r->op == SCI_X_max ? SCI_OP_maximum : SCI_OP_minimum, d, y, terms[i]);
     sci_scalar_store(d, out, (size_t)k, y);
   }
   return true;
@@ -219,7 +222,8 @@ static void fold_join(const sci_recipe *r, const operand *x, const sci_type *t, 
   for (uint32_t p = 0; p < r->n_args; p++) {
     int64_t mine = outer ? x[p].type.size / outer : 0;
     for (int64_t k = 0; mine && k < outer; k++)
-      memcpy((char *)out + (size_t)(k * row + at_row) * size, (const char *)x[p].data + (size_t)(k * mine) * size, (size_t)mine * size);
+      memcpy((char *)out + (size_t)(k * row + at_row) * size, (const char *)x[p].data + (size_t)(k * mine) * size,
+             (size_t)mine * size);
     at_row += mine;
   }
 }
@@ -278,7 +282,8 @@ sci_id sci_fold(sc_context *cx, const sci_recipe *r, uint32_t type) {
   operand *x = SCI_ARRAY(&cx->env.scratch, operand, r->n_args);
   for (uint32_t i = 0; i < r->n_args; i++) x[i] = load(cx, r->args[i]);
   void *out = elements_for(cx, &t);
-  bool done = sci_is_elementwise(r->op) ? fold_elementwise(r, operand_dtype(cx, r), x, &t, out) : fold_structural(cx, r, x, &t, out);
+  bool done = sci_is_elementwise(r->op) ? fold_elementwise(r, operand_dtype(cx, r), x, &t, out)
+                                        : fold_structural(cx, r, x, &t, out);
   sci_id id = done ? sci_make_const(cx, (sc_dtype)t.dtype, t.rank, t.shape, out) : SCI_NONE;
   sci_arena_release(&cx->env.scratch, mark);
   return id;

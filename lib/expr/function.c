@@ -14,11 +14,13 @@ void sci_check_name(sc_context *cx, const char *what, const char *name, bool por
   if (!name || !*name) sci_fail(&cx->env, SC_ERR_NAME, "%s: the name is empty", what);
   size_t n = strlen(name);
   if (n > SCI_NAME_MAX)
-    sci_fail(&cx->env, SC_ERR_NAME, "%s: the name %.40s... has %zu characters, at most %d are allowed", what, name, n, SCI_NAME_MAX);
+    sci_fail(&cx->env, SC_ERR_NAME, "%s: the name %.40s... has %zu characters, at most %d are allowed", what, name, n,
+             SCI_NAME_MAX);
   bool good = is_letter(name[0]);
   for (const char *s = name; *s; s++) good = good && (is_letter(*s) || (*s >= '0' && *s <= '9') || (port && *s == ':'));
   if (!good)
-    sci_fail(&cx->env, SC_ERR_NAME, "%s: the name \"%s\" is not an identifier (letters, digits and _, not a digit first)", what, name);
+    sci_fail(&cx->env, SC_ERR_NAME,
+             "%s: the name \"%s\" is not an identifier (letters, digits and _, not a digit first)", what, name);
 }
 
 static int compare_mangled(const void *a, const void *b) {
@@ -31,20 +33,24 @@ static int compare_mangled(const void *a, const void *b) {
 }
 
 /* Unique after mangling: "lam:f" and "lam_f" are one name in generated code. */
-static void check_ports(sc_context *cx, const char *name, const sc_named *in, size_t n_in, const sc_named *out, size_t n_out) {
+static void check_ports(sc_context *cx, const char *name, const sc_named *in, size_t n_in, const sc_named *out,
+                        size_t n_out) {
   size_t n = n_in + n_out;
   const char **all = SCI_ARRAY(&cx->env.scratch, const char *, n);
   for (size_t i = 0; i < n; i++) {
     const sc_named *p = i < n_in ? &in[i] : &out[i - n_in];
     const char *kind = i < n_in ? "input" : "output";
-    sci_check_name(cx, sci_asprintf(&cx->env.scratch, "%s %zu of function %s", kind, i < n_in ? i : i - n_in, name), p->name, true);
-    if (sc_is_null(p->expr)) sci_fail(&cx->env, SC_ERR_ARGUMENT, "function %s: %s %s is a null expression", name, kind, p->name);
+    sci_check_name(cx, sci_asprintf(&cx->env.scratch, "%s %zu of function %s", kind, i < n_in ? i : i - n_in, name),
+                   p->name, true);
+    if (sc_is_null(p->expr))
+      sci_fail(&cx->env, SC_ERR_ARGUMENT, "function %s: %s %s is a null expression", name, kind, p->name);
     all[i] = p->name;
   }
   qsort(all, n, sizeof *all, compare_mangled);
   for (size_t i = 1; i < n; i++)
     if (!compare_mangled(&all[i - 1], &all[i]))
-      sci_fail(&cx->env, SC_ERR_NAME, "function %s: the name %s is used twice among its inputs and outputs", name, all[i]);
+      sci_fail(&cx->env, SC_ERR_NAME, "function %s: the name %s is used twice among its inputs and outputs", name,
+               all[i]);
 }
 
 /* ---- patterns ---- */
@@ -58,7 +64,8 @@ static bool increasing(const int32_t *v, int64_t lo, int64_t hi, int64_t limit) 
 static bool compressed_fits(const sc_pattern *p, int64_t n_outer, int64_t n_inner) {
   if (p->outer[0] != 0 || p->outer[n_outer] != p->nnz) return false;
   for (int64_t i = 0; i < n_outer; i++)
-    if (p->outer[i + 1] < p->outer[i] || p->outer[i + 1] > p->nnz || !increasing(p->inner, p->outer[i], p->outer[i + 1], n_inner))
+    if (p->outer[i + 1] < p->outer[i] || p->outer[i + 1] > p->nnz ||
+        !increasing(p->inner, p->outer[i], p->outer[i + 1], n_inner))
       return false;
   return true;
 }
@@ -66,14 +73,15 @@ static bool compressed_fits(const sc_pattern *p, int64_t n_outer, int64_t n_inne
 static bool coordinates_fit(const sc_pattern *p) {
   for (int64_t k = 0; k < p->nnz; k++) {
     if (p->outer[k] < 0 || p->outer[k] >= p->nrow || p->inner[k] < 0 || p->inner[k] >= p->ncol) return false;
-    if (k && (p->outer[k] < p->outer[k - 1] || (p->outer[k] == p->outer[k - 1] && p->inner[k] <= p->inner[k - 1]))) return false;
+    if (k && (p->outer[k] < p->outer[k - 1] || (p->outer[k] == p->outer[k - 1] && p->inner[k] <= p->inner[k - 1])))
+      return false;
   }
   return true;
 }
 
 static bool sizes_fit(const sc_pattern *p) {
-  return p->nrow >= 0 && p->nrow < SC_MAX_ELEMENTS && p->ncol >= 0 && p->ncol < SC_MAX_ELEMENTS && p->nnz >= 0 && p->nnz <= SC_MAX_ELEMENTS &&
-         (unsigned)p->layout <= SC_COO;
+  return p->nrow >= 0 && p->nrow < SC_MAX_ELEMENTS && p->ncol >= 0 && p->ncol < SC_MAX_ELEMENTS && p->nnz >= 0 &&
+         p->nnz <= SC_MAX_ELEMENTS && (unsigned)p->layout <= SC_COO;
 }
 
 bool sci_pattern_fits(const sc_pattern *p) {
@@ -87,12 +95,19 @@ static const sc_pattern *copy_pattern(sc_function *f, const sc_named *out) {
   const sc_pattern *p = out->pattern;
   const sci_type t = *sci_type_of(cx, out->expr.id);
   if (!sizes_fit(p) || t.rank != 1 || t.size != p->nnz)
-    sci_fail(&cx->env, SC_ERR_SHAPE, "function %s: sparse output %s has a pattern of %lld stored values of a %lldx%lld matrix and values of shape %s",
-             f->name, out->name, (long long)p->nnz, (long long)p->nrow, (long long)p->ncol, sci_shape_text(cx, t.rank, t.shape));
+    sci_fail(&cx->env, SC_ERR_SHAPE,
+             "function %s: sparse output %s has a pattern of %lld stored values of a %lldx%lld matrix and values of "
+             "shape %s",
+             f->name, out->name, (long long)p->nnz, (long long)p->nrow, (long long)p->ncol,
+             sci_shape_text(cx, t.rank, t.shape));
   if (!sci_pattern_fits(p))
-    sci_fail(&cx->env, SC_ERR_INDEX, "function %s: the pattern of sparse output %s is not ordered, or leaves the %lldx%lld matrix", f->name,
+    sci_fail(&cx->env, SC_ERR_INDEX,
+             "function %s: the pattern of sparse output %s is not ordered, or leaves the %lldx%lld matrix", f->name,
              out->name, (long long)p->nrow, (long long)p->ncol);
-  size_t n_outer = (size_t)(p->layout == SC_CSC ? p->ncol + 1 : p->layout == SC_CSR ? p->nrow + 1 : p->nnz), n_inner = (size_t)p->nnz;
+  size_t n_outer = (size_t)(p->layout == SC_CSC   ? p->ncol + 1
+                            : p->layout == SC_CSR ? p->nrow + 1
+                                                  : p->nnz),
+         n_inner = (size_t)p->nnz;
   sc_pattern *copy = SCI_NEW(&f->arena, sc_pattern);
   *copy = *p;
   int32_t *outer = SCI_ARRAY(&f->arena, int32_t, n_outer), *inner = SCI_ARRAY(&f->arena, int32_t, n_inner);
@@ -130,9 +145,10 @@ static void check_inputs(sc_function *f) {
   for (uint32_t i = 0; i < f->n_in; i++) {
     uint32_t k = sci_number(&o, f->in[i].node);
     if (sci_node_at(cx, f->in[i].node)->op != SCI_X_input)
-      sci_fail(&cx->env, SC_ERR_ARGUMENT, "function %s: input %s is not an input expression but the result of %s", f->name, f->in[i].name,
-               sci_xop_name(sci_node_at(cx, f->in[i].node)->op));
-    if (declared[k]) sci_fail(&cx->env, SC_ERR_ARGUMENT, "function %s: input %s is declared twice", f->name, f->in[i].name);
+      sci_fail(&cx->env, SC_ERR_ARGUMENT, "function %s: input %s is not an input expression but the result of %s",
+               f->name, f->in[i].name, sci_xop_name(sci_node_at(cx, f->in[i].node)->op));
+    if (declared[k])
+      sci_fail(&cx->env, SC_ERR_ARGUMENT, "function %s: input %s is declared twice", f->name, f->in[i].name);
     declared[k] = true;
   }
   sci_text missing;
@@ -148,8 +164,8 @@ static void check_inputs(sc_function *f) {
   sci_text known;
   sci_text_init(&known, &cx->env.scratch);
   for (uint32_t i = 0; i < f->n_in; i++) sci_putf(&known, "%s%s", i ? ", " : "", f->in[i].name);
-  sci_fail(&cx->env, SC_ERR_NAME, "function %s: its outputs depend on %s, which it does not declare (declared: %s)", f->name, missing.data,
-           known.n ? known.data : "none");
+  sci_fail(&cx->env, SC_ERR_NAME, "function %s: its outputs depend on %s, which it does not declare (declared: %s)",
+           f->name, missing.data, known.n ? known.data : "none");
 }
 
 static void destroy(void *f) {
@@ -166,10 +182,12 @@ static void copy_formals(sc_function *f, sci_formal **to, const sc_named *from, 
   }
 }
 
-sc_function *sci_make_function(sc_context *cx, const char *name, const sc_named *in, size_t n_in, const sc_named *out, size_t n_out) {
+sc_function *sci_make_function(sc_context *cx, const char *name, const sc_named *in, size_t n_in, const sc_named *out,
+                               size_t n_out) {
   sci_env *env = &cx->env;
   sci_check_name(cx, "function", name, false);
-  if (n_in > INT32_MAX || n_out > INT32_MAX) sci_fail(env, SC_ERR_OVERFLOW, "function %s: too many inputs or outputs", name);
+  if (n_in > INT32_MAX || n_out > INT32_MAX)
+    sci_fail(env, SC_ERR_OVERFLOW, "function %s: too many inputs or outputs", name);
   if (!n_out) sci_fail(env, SC_ERR_ARGUMENT, "function %s: it has no outputs", name);
   check_ports(cx, name, in, n_in, out, n_out);
   if (cx->n_functions == cx->cap_functions) {
@@ -207,6 +225,6 @@ uint32_t sci_find_port(sc_context *cx, const sc_function *f, bool output, const 
   for (uint32_t i = 0; i < n; i++)
     if (name && !strcmp(ports[i].name, name)) return i;
   for (uint32_t i = 0; i < n; i++) sci_putf(&known, "%s%s", i ? ", " : "", ports[i].name);
-  sci_fail(&cx->env, SC_ERR_NAME, "function %s has no %s \"%.64s\" (there are: %s)", f->name, output ? "output" : "input", name ? name : "",
-           known.n ? known.data : "none");
+  sci_fail(&cx->env, SC_ERR_NAME, "function %s has no %s \"%.64s\" (there are: %s)", f->name,
+           output ? "output" : "input", name ? name : "", known.n ? known.data : "none");
 }

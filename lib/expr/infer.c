@@ -48,17 +48,21 @@ static void check_dtypes(sc_context *cx, const sci_recipe *r) {
   const char *name = sci_xop_name(r->op);
   uint32_t first = r->op == SCI_OP_select;
   if (first && TYPE(0)->dtype != SC_BOOL)
-    sci_fail(&cx->env, SC_ERR_DTYPE, "select: the condition is %s, it must be bool", sc_dtype_name((sc_dtype)TYPE(0)->dtype));
+    sci_fail(&cx->env, SC_ERR_DTYPE, "select: the condition is %s, it must be bool",
+             sc_dtype_name((sc_dtype)TYPE(0)->dtype));
   sc_dtype d = (sc_dtype)TYPE(first)->dtype;
   for (uint32_t i = first + 1; i < r->n_args; i++)
     if (TYPE(i)->dtype != d)
-      sci_fail(&cx->env, SC_ERR_DTYPE, "%s: operands are %s and %s; data types are not mixed silently, cast one of them", name,
+      sci_fail(&cx->env, SC_ERR_DTYPE,
+               "%s: operands are %s and %s; data types are not mixed silently, cast one of them", name,
                sc_dtype_name(d), sc_dtype_name((sc_dtype)TYPE(i)->dtype));
   if (sci_op_accepts((sci_op)r->op, d)) return;
   sci_sig sig = (sci_sig)sci_ops[r->op].sig;
   bool floats = sig == SCI_SIG_F || sig == SCI_SIG_FP;
   sci_fail(&cx->env, SC_ERR_DTYPE, "%s: %s operands are not supported; cast to %s first", name, sc_dtype_name(d),
-           floats ? "a float type" : sig == SCI_SIG_B ? "bool" : "a number type");
+           floats             ? "a float type"
+           : sig == SCI_SIG_B ? "bool"
+                              : "a number type");
 }
 
 static bool carries_diff(sc_context *cx, const sci_recipe *r) {
@@ -98,8 +102,10 @@ uint32_t sci_infer_stop_gradient(sc_context *cx, const sci_recipe *r) {
 static uint32_t infer_reduce(sc_context *cx, const sci_recipe *r) {
   sci_type t = *TYPE(0);
   const char *name = sci_xop_name(r->op);
-  if (t.dtype == SC_BOOL) sci_fail(&cx->env, SC_ERR_DTYPE, "%s: bool operands are not supported; cast to a number type first", name);
-  if (r->attr >> t.rank) sci_fail(&cx->env, SC_ERR_INDEX, "%s: an axis is out of range for shape %s", name, shape_text(cx, r->args[0]));
+  if (t.dtype == SC_BOOL)
+    sci_fail(&cx->env, SC_ERR_DTYPE, "%s: bool operands are not supported; cast to a number type first", name);
+  if (r->attr >> t.rank)
+    sci_fail(&cx->env, SC_ERR_INDEX, "%s: an axis is out of range for shape %s", name, shape_text(cx, r->args[0]));
   int64_t shape[SC_MAX_RANK], terms = 1;
   int rank = 0;
   for (int i = 0; i < t.rank; i++) {
@@ -136,7 +142,8 @@ uint32_t sci_infer_reshape(sc_context *cx, const sci_recipe *r) {
   const sci_type y = cx->types[r->type];
   if (y.size != TYPE(0)->size)
     sci_fail(&cx->env, SC_ERR_SHAPE, "reshape: shape %s has %lld elements, the operand of shape %s has %lld",
-             sci_shape_text(cx, y.rank, y.shape), (long long)y.size, shape_text(cx, r->args[0]), (long long)TYPE(0)->size);
+             sci_shape_text(cx, y.rank, y.shape), (long long)y.size, shape_text(cx, r->args[0]),
+             (long long)TYPE(0)->size);
   return r->type;
 }
 
@@ -144,8 +151,7 @@ uint32_t sci_infer_broadcast(sc_context *cx, const sci_recipe *r) {
   check_same_elements(cx, r);
   const sci_type y = cx->types[r->type], *t = TYPE(0);
   bool fits = t->rank <= y.rank;
-  for (int i = 0; fits && i < t->rank; i++)
-    fits = t->shape[i] == 1 || t->shape[i] == y.shape[y.rank - t->rank + i];
+  for (int i = 0; fits && i < t->rank; i++) fits = t->shape[i] == 1 || t->shape[i] == y.shape[y.rank - t->rank + i];
   if (!fits)
     sci_fail(&cx->env, SC_ERR_SHAPE, "broadcast: shape %s does not broadcast to %s", shape_text(cx, r->args[0]),
              sci_shape_text(cx, y.rank, y.shape));
@@ -180,8 +186,8 @@ uint32_t sci_infer_slice(sc_context *cx, const sci_recipe *r) {
              x.start >= 0 && x.start < t.shape[i] && last >= 0 && last < t.shape[i];
     }
     if (!fits || (x.drop && x.count != 1))
-      sci_fail(&cx->env, SC_ERR_INDEX, "slice: %lld elements from %lld by %lld leave axis %d of shape %s", (long long)x.count,
-               (long long)x.start, (long long)x.step, i, shape_text(cx, r->args[0]));
+      sci_fail(&cx->env, SC_ERR_INDEX, "slice: %lld elements from %lld by %lld leave axis %d of shape %s",
+               (long long)x.count, (long long)x.start, (long long)x.step, i, shape_text(cx, r->args[0]));
     if (!x.drop) shape[rank++] = x.count;
   }
   return like(cx, r, rank, shape);
@@ -195,17 +201,20 @@ static uint32_t infer_join(sc_context *cx, const sci_recipe *r) {
   if (!r->n_args) sci_fail(&cx->env, SC_ERR_ARGUMENT, "%s: there are no parts", name);
   sci_type t = *TYPE(0);
   if (r->attr >= (uint32_t)t.rank + stack)
-    sci_fail(&cx->env, SC_ERR_INDEX, "%s: axis %u is out of range for parts of shape %s", name, r->attr, shape_text(cx, r->args[0]));
+    sci_fail(&cx->env, SC_ERR_INDEX, "%s: axis %u is out of range for parts of shape %s", name, r->attr,
+             shape_text(cx, r->args[0]));
   int64_t along = 0;
   for (uint32_t k = 0; k < r->n_args; k++) {
     const sci_type *p = TYPE(k);
     if (p->dtype != t.dtype)
-      sci_fail(&cx->env, SC_ERR_DTYPE, "%s: part 0 is %s and part %u is %s; data types are not mixed silently, cast one of them", name,
+      sci_fail(&cx->env, SC_ERR_DTYPE,
+               "%s: part 0 is %s and part %u is %s; data types are not mixed silently, cast one of them", name,
                sc_dtype_name((sc_dtype)t.dtype), k, sc_dtype_name((sc_dtype)p->dtype));
     bool fits = p->rank == t.rank;
     for (int i = 0; fits && i < t.rank; i++) fits = p->shape[i] == t.shape[i] || (!stack && i == (int)r->attr);
     if (!fits)
-      sci_fail(&cx->env, SC_ERR_SHAPE, "%s: part 0 has shape %s and part %u has shape %s, they do not fit along axis %u", name,
+      sci_fail(&cx->env, SC_ERR_SHAPE,
+               "%s: part 0 has shape %s and part %u has shape %s, they do not fit along axis %u", name,
                shape_text(cx, r->args[0]), k, shape_text(cx, r->args[k]), r->attr);
     along = stack ? along + 1 : sci_add_size(&cx->env, along, p->shape[r->attr], name);
   }
@@ -232,11 +241,14 @@ uint32_t sci_infer_concat(sc_context *cx, const sci_recipe *r) {
 uint32_t sci_infer_matmul(sc_context *cx, const sci_recipe *r) {
   sci_type a = *TYPE(0), b = *TYPE(1);
   if (a.dtype != b.dtype)
-    sci_fail(&cx->env, SC_ERR_DTYPE, "matmul: operands are %s and %s; data types are not mixed silently, cast one of them",
+    sci_fail(&cx->env, SC_ERR_DTYPE,
+             "matmul: operands are %s and %s; data types are not mixed silently, cast one of them",
              sc_dtype_name((sc_dtype)a.dtype), sc_dtype_name((sc_dtype)b.dtype));
-  if (a.dtype == SC_BOOL) sci_fail(&cx->env, SC_ERR_DTYPE, "matmul: bool operands are not supported; cast to a number type first");
+  if (a.dtype == SC_BOOL)
+    sci_fail(&cx->env, SC_ERR_DTYPE, "matmul: bool operands are not supported; cast to a number type first");
   if (a.rank < 1 || a.rank > 2 || b.rank < 1 || b.rank > 2 || a.shape[a.rank - 1] != b.shape[0])
-    sci_fail(&cx->env, SC_ERR_SHAPE, "matmul: shapes %s and %s do not fit (vectors and matrices only, equal inner dimension)",
+    sci_fail(&cx->env, SC_ERR_SHAPE,
+             "matmul: shapes %s and %s do not fit (vectors and matrices only, equal inner dimension)",
              shape_text(cx, r->args[0]), shape_text(cx, r->args[1]));
   int64_t shape[2];
   int rank = 0;

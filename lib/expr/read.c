@@ -1,4 +1,5 @@
-/* Owns what can be asked of operations and nodes without building anything: names, texts for messages, constant values. */
+/* Owns what can be asked of operations and nodes without building anything: names, texts for messages, constant values.
+ */
 #include "lib/base/text.h"
 #include "lib/expr/expr.h"
 

@@ -1,4 +1,5 @@
-/* Owns the verifier of the expression dialect: one table of rules over every node that a function and its callees reach. */
+/* Owns the verifier of the expression dialect: one table of rules over every node that a function and its callees
+ * reach. */
 #include "lib/expr/expr.h"
 
 typedef struct position {
@@ -93,8 +94,8 @@ static void verify_body(sc_context *cx, const sc_function *f) {
     if (env->n_diags == base || env->diags[base].status == SC_ERR_MEMORY) sci_unwind(env);
     char *reason = sci_strdup(&env->scratch, env->diags[base].message);
     sci_diags_truncate(env, base);
-    sci_fail(env, SC_ERR_VERIFY, "function %s, node %%%u (%s): rule %s: %s", f->name, k, sci_xop_name(sci_node_at(cx, o.ids[k])->op),
-             rules[rule].name, reason);
+    sci_fail(env, SC_ERR_VERIFY, "function %s, node %%%u (%s): rule %s: %s", f->name, k,
+             sci_xop_name(sci_node_at(cx, o.ids[k])->op), rules[rule].name, reason);
   }
   sci_diags_isolate(env);
   for (k = 0; k < o.n; k++) {

@@ -1,8 +1,9 @@
 /* Owns walking: which nodes and which functions are reached, in topological order. */
 #include "lib/expr/expr.h"
 
-/* Visited nodes as bits, in pages of one node chunk each, so that the cost follows what is reached. Operands have lower ids than their
- * users: one sweep from the highest id down sees every user of a node before the node, and needs no stack. */
+/* Visited nodes as bits, in pages of one node chunk each, so that the cost follows what is reached. Operands have lower
+ * ids than their users: one sweep from the highest id down sees every user of a node before the node, and needs no
+ * stack. */
 enum { PAGE_WORDS = SCI_NODE_CHUNK / 64 };
 
 typedef struct visit {
@@ -89,7 +90,8 @@ uint32_t sci_number(const sci_order *o, sci_id id) {
   return lo < o->n && o->ids[lo] == id ? lo : SCI_NONE;
 }
 
-/* A function is made after those it calls, so ids order callees before callers, and one descending sweep finds them all. */
+/* A function is made after those it calls, so ids order callees before callers, and one descending sweep finds them
+ * all. */
 uint32_t sci_callees(sc_context *cx, sc_function *f, sc_function ***out) {
   bool *called = SCI_ZEROS(&cx->env.scratch, bool, f->id + 1);
   called[f->id] = true;

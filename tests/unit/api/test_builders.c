@@ -52,7 +52,8 @@ Test(builders, smooth_functions) {
     cr_expect_lt(ulps(at(sc_softplus(sc_scalar(cx, x)), 0), softplus), 3, "softplus(%g)", x);
   }
   const double edges[] = {INFINITY, -INFINITY, NAN, 0.0, -0.0, 710, -750};
-  const double sigmoids[] = {1, 0, NAN, 0.5, 0.5, 1, 0}, softplusses[] = {INFINITY, 0, NAN, 0x1.62e42fefa39efp-1, 0x1.62e42fefa39efp-1, 710, 0};
+  const double sigmoids[] = {1, 0, NAN, 0.5, 0.5, 1, 0},
+               softplusses[] = {INFINITY, 0, NAN, 0x1.62e42fefa39efp-1, 0x1.62e42fefa39efp-1, 710, 0};
   for (int i = 0; i < 6; i++) {
     cr_expect_eq(ulps(at(sc_sigmoid(sc_scalar(cx, edges[i])), 0), sigmoids[i]), 0, "sigmoid(%g)", edges[i]);
     cr_expect_eq(ulps(at(sc_softplus(sc_scalar(cx, edges[i])), 0), softplusses[i]), 0, "softplus(%g)", edges[i]);
@@ -60,7 +61,8 @@ Test(builders, smooth_functions) {
   cr_expect_eq(at(sc_norm_2(vec(2, (double[]){3, 4})), 0), 5);
   cr_expect_eq(at(sc_norm_2(vec(2, (double[]){0.0, -0.0})), 0), 0);
   cr_expect(isnan(at(sc_norm_2(vec(2, (double[]){NAN, 0})), 0)));
-  cr_expect(isnan(at(sc_relu(sc_scalar(cx, NAN)), 0)) && at(sc_relu(sc_scalar(cx, -2)), 0) == 0 && at(sc_relu(sc_scalar(cx, 2)), 0) == 2);
+  cr_expect(isnan(at(sc_relu(sc_scalar(cx, NAN)), 0)) && at(sc_relu(sc_scalar(cx, -2)), 0) == 0 &&
+            at(sc_relu(sc_scalar(cx, 2)), 0) == 2);
   sc_expr v = vec(4, (double[]){-5, 0.5, 5, NAN}), clipped = sc_clip(v, sc_scalar(cx, -1), sc_scalar(cx, 1));
   cr_expect(at(clipped, 0) == -1 && at(clipped, 1) == 0.5 && at(clipped, 2) == 1 && isnan(at(clipped, 3)));
   cr_expect_eq(at(sc_reciprocal(sc_scalar(cx, 4)), 0), 0.25);
@@ -83,7 +85,8 @@ Test(builders, linspace) {
     if (n > 1) cr_expect_eq(at(v, n - 1), cases[k].last);
     for (int64_t i = 0; i < n && n > 1; i++) {
       long double want = cases[k].first + ((long double)cases[k].last - cases[k].first) * i / (n - 1);
-      cr_expect_lt(fabsl(at(v, i) - want), 1e-15L * fmaxl(fabsl(cases[k].first), fabsl(cases[k].last)), "case %zu, point %d", k, (int)i);
+      cr_expect_lt(fabsl(at(v, i) - want), 1e-15L * fmaxl(fabsl(cases[k].first), fabsl(cases[k].last)),
+                   "case %zu, point %d", k, (int)i);
       cr_expect(cases[k].first != -cases[k].last || at(v, i) == -at(v, n - 1 - i), "symmetric");
     }
   }
@@ -98,7 +101,8 @@ static void shape_is(sc_expr e, int rank, int64_t a, int64_t b) {
 }
 
 Test(builders, matrices) {
-  sc_expr m = sc_const(cx, SC_FLOAT64, 2, (int64_t[]){2, 2}, (double[]){1, 2, 3, 4}), v = vec(2, (double[]){5, 6}), s = sc_scalar(cx, 7);
+  sc_expr m = sc_const(cx, SC_FLOAT64, 2, (int64_t[]){2, 2}, (double[]){1, 2, 3, 4}), v = vec(2, (double[]){5, 6}),
+          s = sc_scalar(cx, 7);
   cr_expect_eq(at(sc_trace(m), 0), 5);
   cr_expect(at(sc_diag(m), 0) == 1 && at(sc_diag(m), 1) == 4);
   cr_expect(at(sc_diag(v), 0) == 5 && at(sc_diag(v), 1) == 0 && at(sc_diag(v), 2) == 0 && at(sc_diag(v), 3) == 6);
@@ -110,7 +114,8 @@ Test(builders, matrices) {
   sc_expr kron = sc_kron(m, m);
   shape_is(kron, 2, 4, 4);
   for (int64_t i = 0; i < 4; i++)
-    for (int64_t j = 0; j < 4; j++) cr_expect_eq(at(kron, 4 * i + j), at(m, 2 * (i / 2) + j / 2) * at(m, 2 * (i % 2) + j % 2));
+    for (int64_t j = 0; j < 4; j++)
+      cr_expect_eq(at(kron, 4 * i + j), at(m, 2 * (i / 2) + j / 2) * at(m, 2 * (i % 2) + j % 2));
   shape_is(sc_kron(v, m), 2, 2, 4);
   shape_is(sc_kron(s, m), 2, 2, 2);
   shape_is(sc_horzcat((sc_expr[]){v, m, v}, 3), 2, 2, 4);
@@ -144,7 +149,8 @@ Test(builders, numbers) {
 
 Test(builders, reading_back) {
   int64_t shape[] = {2, 3};
-  sc_expr x = sc_input(cx, "x", SC_FLOAT32, 2, shape), n = sc_input_nodiff(cx, "n", SC_FLOAT32, 2, shape), y = sc_mul(x, n);
+  sc_expr x = sc_input(cx, "x", SC_FLOAT32, 2, shape), n = sc_input_nodiff(cx, "n", SC_FLOAT32, 2, shape),
+          y = sc_mul(x, n);
   const int64_t *kept = sc_expr_shape(y);
   for (int64_t i = 1; i < 200; i++) sc_input(cx, "many", SC_FLOAT64, 1, &i); /* the types' table grows */
   cr_expect(kept[0] == 2 && kept[1] == 3 && kept == sc_expr_shape(y), "shapes stay where they are");
@@ -158,19 +164,24 @@ Test(builders, reading_back) {
   sc_expr flat = sc_vec(y);
   int32_t ptr[] = {0, 2, 6}, ind[] = {0, 2, 0, 1, 2, 3};
   sc_pattern p = {SC_CSR, 2, 4, 6, ptr, ind};
-  sc_function *f = sc_function_create(cx, "f", SC_IN({"x", x, NULL}, {"n", n, NULL}), SC_OUT({"y", y, NULL}, {"j", flat, &p}));
+  sc_function *f =
+      sc_function_create(cx, "f", SC_IN({"x", x, NULL}, {"n", n, NULL}), SC_OUT({"y", y, NULL}, {"j", flat, &p}));
   ptr[1] = ind[1] = 77; /* the function has its own */
   cr_assert(f != NULL);
   cr_expect_str_eq(sc_function_name(f), "f");
   cr_expect(sc_function_context(f) == cx && sc_function_input_count(f) == 2 && sc_function_output_count(f) == 2);
   cr_expect_str_eq(sc_function_input_name(f, 1), "n");
   cr_expect_str_eq(sc_function_output_name(f, 1), "j");
-  cr_expect(sc_function_input_name(f, 2) == NULL && sc_same(sc_function_input(f, 0), x) && sc_same(sc_function_output(f, 1), flat));
-  cr_expect(sc_function_output_pattern(f, 0) == NULL && sc_function_output_pattern(f, 1)->outer[1] == 2 && sc_function_output_pattern(f, 1)->inner[1] == 2);
+  cr_expect(sc_function_input_name(f, 2) == NULL && sc_same(sc_function_input(f, 0), x) &&
+            sc_same(sc_function_output(f, 1), flat));
+  cr_expect(sc_function_output_pattern(f, 0) == NULL && sc_function_output_pattern(f, 1)->outer[1] == 2 &&
+            sc_function_output_pattern(f, 1)->inner[1] == 2);
   cr_expect_eq(sc_function_hint(f), SC_HINT_AUTO);
   sc_function_set_hint(f, SC_HINT_SCALAR);
   cr_expect_eq(sc_function_hint(f), SC_HINT_SCALAR);
-  sc_function *g = sc_function_create(cx, "g", SC_IN({"x", x, NULL}), SC_OUT({"y", sc_sin(sc_with_hint(sc_with_hint(sc_cos(x), SC_HINT_SCALAR), SC_HINT_BLOCK)), NULL}));
+  sc_function *g = sc_function_create(
+      cx, "g", SC_IN({"x", x, NULL}),
+      SC_OUT({"y", sc_sin(sc_with_hint(sc_with_hint(sc_cos(x), SC_HINT_SCALAR), SC_HINT_BLOCK)), NULL}));
   sc_function_set_hint(g, SC_HINT_SCALAR);
   cr_expect_eq(sc_function_hint(g), SC_HINT_BLOCK, "block on a node wins");
   sc_function_set_strict_nan(f, true);
@@ -181,15 +192,36 @@ Test(builders, reading_back) {
 
 /* A node built anew on its own operands is the same node, for every operation and also under a hint. */
 Test(builders, remaking) {
-  sc_expr x = sc_input(cx, "x", SC_FLOAT64, 2, (int64_t[]){3, 4}), y = sc_input(cx, "y", SC_FLOAT64, 2, (int64_t[]){3, 4}), v = sc_vec(x);
+  sc_expr x = sc_input(cx, "x", SC_FLOAT64, 2, (int64_t[]){3, 4}),
+          y = sc_input(cx, "y", SC_FLOAT64, 2, (int64_t[]){3, 4}), v = sc_vec(x);
   sc_function *f = sc_function_create(cx, "f", SC_IN({"x", x, NULL}), SC_OUT({"z", sc_sin(x), NULL}));
   int64_t idx[] = {3, 1, 2};
-  sc_expr three = sc_gather(v, idx, 1, (int64_t[]){3}), all[] = {
-      x, sc_scalar(cx, 2), sc_linspace(cx, SC_FLOAT64, 0, 1, 5), sc_sin(x), sc_add(x, y), sc_lt(x, y), sc_select(sc_lt(x, y), x, y), sc_cast(x, SC_INT32),
-      sc_stop_gradient(x), sc_sum(x), sc_max_axes(x, 1, (int[]){1}), sc_min(x), v, sc_transpose(x), sc_slice(x, 2, (sc_range[]){SC_AT(1), {3, 0, -2}}),
-      sc_broadcast(x, 3, (int64_t[]){2, 3, 4}), three, sc_scatter(three, idx, 2, (int64_t[]){2, 2}), sc_index_add(x, three, idx), sc_index_set(x, three, idx),
-      sc_stack((sc_expr[]){x, y, x, y}, 4, 1), sc_concat((sc_expr[]){x, y}, 2, 0), sc_matmul(x, sc_transpose(y)), sc_call(f, &x, 1, 0),
-      sc_vmap_windows(f, 1, &v, 1, (int64_t[]){0}, (int64_t[]){5}, 0)};
+  sc_expr three = sc_gather(v, idx, 1, (int64_t[]){3}),
+          all[] = {x,
+                   sc_scalar(cx, 2),
+                   sc_linspace(cx, SC_FLOAT64, 0, 1, 5),
+                   sc_sin(x),
+                   sc_add(x, y),
+                   sc_lt(x, y),
+                   sc_select(sc_lt(x, y), x, y),
+                   sc_cast(x, SC_INT32),
+                   sc_stop_gradient(x),
+                   sc_sum(x),
+                   sc_max_axes(x, 1, (int[]){1}),
+                   sc_min(x),
+                   v,
+                   sc_transpose(x),
+                   sc_slice(x, 2, (sc_range[]){SC_AT(1), {3, 0, -2}}),
+                   sc_broadcast(x, 3, (int64_t[]){2, 3, 4}),
+                   three,
+                   sc_scatter(three, idx, 2, (int64_t[]){2, 2}),
+                   sc_index_add(x, three, idx),
+                   sc_index_set(x, three, idx),
+                   sc_stack((sc_expr[]){x, y, x, y}, 4, 1),
+                   sc_concat((sc_expr[]){x, y}, 2, 0),
+                   sc_matmul(x, sc_transpose(y)),
+                   sc_call(f, &x, 1, 0),
+                   sc_vmap_windows(f, 1, &v, 1, (int64_t[]){0}, (int64_t[]){5}, 0)};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     cr_assert(!sc_is_null(all[i]), "%zu: %s", i, sc_context_error(cx) ? sc_context_error(cx)->message : "");
     for (volatile int hint = 0; hint < 3; hint++) {

@@ -1,4 +1,5 @@
-/* Owns the tests of the public builders' diagnostics: each failure gives a null handle, one clear message, and leaves nothing behind. */
+/* Owns the tests of the public builders' diagnostics: each failure gives a null handle, one clear message, and leaves
+ * nothing behind. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +27,8 @@ static void begin(void) {
   b3 = input("b3", SC_BOOL, 1, 3, 0);
   f3 = input("f3", SC_FLOAT32, 1, 3, 0);
   empty = input("empty", SC_FLOAT64, 2, 0, 3);
-  fn = sc_function_create(cx, "fn", SC_IN({"a", v3, NULL}, {"n", i3, NULL}), SC_OUT({"y", sc_sin(v3), NULL}, {"z", sc_sum(v3), NULL}));
+  fn = sc_function_create(cx, "fn", SC_IN({"a", v3, NULL}, {"n", i3, NULL}),
+                          SC_OUT({"y", sc_sin(v3), NULL}, {"z", sc_sum(v3), NULL}));
 }
 
 static void end(void) {
@@ -36,7 +38,8 @@ static void end(void) {
 
 TestSuite(errors, .init = begin, .fini = end);
 
-/* The expression fails with this status and a message that starts like this; the context then has as many nodes as before. */
+/* The expression fails with this status and a message that starts like this; the context then has as many nodes as
+ * before. */
 #define FAILS(what, wanted, text)                                                                                      \
   do {                                                                                                                 \
     size_t nodes_ = sc_context_node_count(cx);                                                                         \
@@ -49,7 +52,10 @@ TestSuite(errors, .init = begin, .fini = end);
     sc_context_clear_error(cx);                                                                                        \
   } while (0)
 
-#define DIMS(...) (int64_t[]){__VA_ARGS__}
+#define DIMS(...)                                                                                                      \
+  (int64_t[]) {                                                                                                        \
+    __VA_ARGS__                                                                                                        \
+  }
 #define MIX "data types are not mixed silently, cast one of them"
 
 Test(errors, elementwise) {
@@ -77,9 +83,12 @@ Test(errors, shapes) {
   FAILS(sc_max(empty), SC_ERR_SHAPE, "max: shape 0x3 leaves nothing to reduce over");
   FAILS(sc_min_axes(empty, 1, (int[]){0}), SC_ERR_SHAPE, "min: shape 0x3 leaves nothing to reduce over");
   FAILS(sc_sum(b3), SC_ERR_DTYPE, "sum: bool operands are not supported");
-  FAILS(sc_reshape(m34, 2, DIMS(5, 3)), SC_ERR_SHAPE, "reshape: shape 5x3 has 15 elements, the operand of shape 3x4 has 12");
-  FAILS(sc_reshape(m34, 2, DIMS(5, -1)), SC_ERR_SHAPE, "reshape: no size of dimension 1 gives the 12 elements of shape 3x4");
-  FAILS(sc_reshape(empty, 2, DIMS(0, -1)), SC_ERR_SHAPE, "reshape: no size of dimension 1 gives the 0 elements of shape 0x3");
+  FAILS(sc_reshape(m34, 2, DIMS(5, 3)), SC_ERR_SHAPE,
+        "reshape: shape 5x3 has 15 elements, the operand of shape 3x4 has 12");
+  FAILS(sc_reshape(m34, 2, DIMS(5, -1)), SC_ERR_SHAPE,
+        "reshape: no size of dimension 1 gives the 12 elements of shape 3x4");
+  FAILS(sc_reshape(empty, 2, DIMS(0, -1)), SC_ERR_SHAPE,
+        "reshape: no size of dimension 1 gives the 0 elements of shape 0x3");
   FAILS(sc_reshape(m34, 2, DIMS(-1, -1)), SC_ERR_SHAPE, "reshape: only one dimension may be -1");
   FAILS(sc_reshape(m34, 1, DIMS(-12)), SC_ERR_SHAPE, "dimension 0 of shape -12 is negative");
   FAILS(sc_reshape(m34, 9, DIMS(1, 1, 1, 1, 1, 1, 1, 3, 4)), SC_ERR_SHAPE, "reshape: rank 9 is out of range");
@@ -88,16 +97,22 @@ Test(errors, shapes) {
   FAILS(sc_broadcast(m34, 1, DIMS(4)), SC_ERR_SHAPE, "broadcast: shape 3x4 does not broadcast to 4");
   FAILS(sc_broadcast(m34, 2, DIMS(3, 8)), SC_ERR_SHAPE, "broadcast: shape 3x4 does not broadcast to 3x8");
   FAILS(sc_at(m34, 3), SC_ERR_INDEX, "slice: index 3 is out of range for axis 0 of shape 3x4");
-  FAILS(sc_at(m34, INT64_MIN + 1), SC_ERR_INDEX, "slice: index -9223372036854775807 is out of range for axis 0 of shape 3x4");
+  FAILS(sc_at(m34, INT64_MIN + 1), SC_ERR_INDEX,
+        "slice: index -9223372036854775807 is out of range for axis 0 of shape 3x4");
   FAILS(sc_at(s, 0), SC_ERR_INDEX, "slice: 1 index entries for shape scalar");
   FAILS(sc_slice(m34, 3, (sc_range[]){SC_ALL, SC_ALL, SC_ALL}), SC_ERR_INDEX, "slice: 3 index entries for shape 3x4");
-  FAILS(sc_gather(v3, DIMS(0, 3), 1, DIMS(2)), SC_ERR_INDEX, "gather: index 3 at position 1 is out of range for 3 elements");
-  FAILS(sc_gather(empty, DIMS(0), 0, NULL), SC_ERR_INDEX, "gather: index 0 at position 0 is out of range for 0 elements");
-  FAILS(sc_scatter(v3, DIMS(0, -5, 0), 1, DIMS(4)), SC_ERR_INDEX, "scatter: index -5 at position 1 is out of range for 4 elements");
+  FAILS(sc_gather(v3, DIMS(0, 3), 1, DIMS(2)), SC_ERR_INDEX,
+        "gather: index 3 at position 1 is out of range for 3 elements");
+  FAILS(sc_gather(empty, DIMS(0), 0, NULL), SC_ERR_INDEX,
+        "gather: index 0 at position 0 is out of range for 0 elements");
+  FAILS(sc_scatter(v3, DIMS(0, -5, 0), 1, DIMS(4)), SC_ERR_INDEX,
+        "scatter: index -5 at position 1 is out of range for 4 elements");
   FAILS(sc_scatter(b3, DIMS(0, 1, 2), 1, DIMS(4)), SC_ERR_DTYPE, "scatter: bool operands are not supported");
   FAILS(sc_index_add(v5, f3, DIMS(0, 1, 2)), SC_ERR_DTYPE, "index_add: operands are float64 and float32; " MIX);
-  FAILS(sc_index_set(v5, v3, DIMS(0, 1, INT64_MAX)), SC_ERR_INDEX, "index_set: index 9223372036854775807 at position 2");
-  FAILS(sc_stack((sc_expr[]){v3, v5}, 2, 0), SC_ERR_SHAPE, "stack: part 0 has shape 3 and part 1 has shape 5, they do not fit along axis 0");
+  FAILS(sc_index_set(v5, v3, DIMS(0, 1, INT64_MAX)), SC_ERR_INDEX,
+        "index_set: index 9223372036854775807 at position 2");
+  FAILS(sc_stack((sc_expr[]){v3, v5}, 2, 0), SC_ERR_SHAPE,
+        "stack: part 0 has shape 3 and part 1 has shape 5, they do not fit along axis 0");
   FAILS(sc_stack((sc_expr[]){v3, f3}, 2, 0), SC_ERR_DTYPE, "stack: part 0 is float64 and part 1 is float32; " MIX);
   FAILS(sc_concat((sc_expr[]){m34, v3}, 2, 1), SC_ERR_SHAPE, "concat: part 0 has shape 3x4 and part 1 has shape 3");
   FAILS(sc_concat((sc_expr[]){v3, v3}, 2, 1), SC_ERR_INDEX, "concat: axis 1 is out of range for parts of shape 3");
@@ -117,17 +132,21 @@ Test(errors, sizes) {
   const int64_t max = SC_MAX_ELEMENTS;
   cr_expect(!sc_is_null(sc_input(cx, "x", SC_FLOAT64, 1, &max)));
   cr_expect(!sc_is_null(sc_zeros(cx, SC_FLOAT64, 2, DIMS(1, max))));
-  FAILS(sc_input(cx, "x", SC_FLOAT64, 1, DIMS(max + 1)), SC_ERR_OVERFLOW, "shape 2147483648 is too large: a tensor has at most 2147483647 elements");
+  FAILS(sc_input(cx, "x", SC_FLOAT64, 1, DIMS(max + 1)), SC_ERR_OVERFLOW,
+        "shape 2147483648 is too large: a tensor has at most 2147483647 elements");
   FAILS(sc_input(cx, "x", SC_FLOAT64, 2, DIMS(65536, 32768)), SC_ERR_OVERFLOW, "shape 65536x32768 is too large");
-  FAILS(sc_input(cx, "x", SC_FLOAT64, 3, DIMS(max, max, 0)), SC_ERR_OVERFLOW, "shape 2147483647x2147483647x0 is too large");
+  FAILS(sc_input(cx, "x", SC_FLOAT64, 3, DIMS(max, max, 0)), SC_ERR_OVERFLOW,
+        "shape 2147483647x2147483647x0 is too large");
   FAILS(sc_input(cx, "x", SC_FLOAT64, 2, DIMS(INT64_MAX, INT64_MAX)), SC_ERR_OVERFLOW, "shape 9223372036854775807x");
   FAILS(sc_input(cx, "x", SC_FLOAT64, 1, DIMS(-1)), SC_ERR_SHAPE, "dimension 0 of shape -1 is negative");
-  FAILS(sc_input(cx, "x", SC_FLOAT64, 9, (int64_t[9]){0}), SC_ERR_SHAPE, "rank 9 is out of range: a tensor has 0 to 8 dimensions");
+  FAILS(sc_input(cx, "x", SC_FLOAT64, 9, (int64_t[9]){0}), SC_ERR_SHAPE,
+        "rank 9 is out of range: a tensor has 0 to 8 dimensions");
   FAILS(sc_input(cx, "x", SC_FLOAT64, -1, NULL), SC_ERR_SHAPE, "rank -1 is out of range");
   FAILS(sc_input(cx, "x", SC_FLOAT64, 2, NULL), SC_ERR_ARGUMENT, "rank 2 is given without a shape");
   FAILS(sc_const(cx, SC_FLOAT64, 1, DIMS(3), NULL), SC_ERR_ARGUMENT, "const: 3 elements are to be read from NULL");
   FAILS(sc_gather(v3, NULL, 1, DIMS(2)), SC_ERR_ARGUMENT, "gather: 2 indices are to be read from NULL");
-  sc_expr big = sc_zeros(cx, SC_FLOAT64, 1, &max), wide = input("w", SC_FLOAT64, 2, 1, 65536), tall = input("t", SC_FLOAT64, 2, 65536, 1);
+  sc_expr big = sc_zeros(cx, SC_FLOAT64, 1, &max), wide = input("w", SC_FLOAT64, 2, 1, 65536),
+          tall = input("t", SC_FLOAT64, 2, 65536, 1);
   FAILS(sc_concat((sc_expr[]){big, v3}, 2, 0), SC_ERR_OVERFLOW, "shape 2147483650 is too large");
   FAILS(sc_add(wide, tall), SC_ERR_OVERFLOW, "shape 65536x65536 is too large");
   FAILS(sc_matmul(tall, wide), SC_ERR_OVERFLOW, "shape 65536x65536 is too large");
@@ -172,9 +191,12 @@ Test(errors, names) {
   refused(make("größe", "x", "y"), SC_ERR_NAME, "function: the name \"größe\" is not an identifier");
   refused(make("f", "", "y"), SC_ERR_NAME, "input 0 of function f: the name is empty");
   refused(make("f", "x", "y-"), SC_ERR_NAME, "output 0 of function f: the name \"y-\" is not an identifier");
-  refused(make(longer, "x", "y"), SC_ERR_NAME, "function: the name nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn... has 256 characters, at most 255");
-  refused(make(huge, "x", "y"), SC_ERR_NAME, "function: the name nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn... has 10000 characters");
-  refused(make("f", huge, "y"), SC_ERR_NAME, "input 0 of function f: the name nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn... has 10000");
+  refused(make(longer, "x", "y"), SC_ERR_NAME,
+          "function: the name nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn... has 256 characters, at most 255");
+  refused(make(huge, "x", "y"), SC_ERR_NAME,
+          "function: the name nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn... has 10000 characters");
+  refused(make("f", huge, "y"), SC_ERR_NAME,
+          "input 0 of function f: the name nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn... has 10000");
   refused(make("f", "x", "x"), SC_ERR_NAME, "function f: the name x is used twice among its inputs and outputs");
   refused(make("f", "lam:f", "lam_f"), SC_ERR_NAME, "function f: the name lam");
   FAILS(sc_input(cx, "", SC_FLOAT64, 0, NULL), SC_ERR_NAME, "input: the name is empty");
@@ -191,13 +213,16 @@ Test(errors, functions) {
           "function f: its outputs depend on s, v3, v5, which it does not declare (declared: none)");
   refused(sc_function_create(cx, "f", SC_IN({"x", sc_sin(v3), NULL}), SC_OUT({"y", v3, NULL})), SC_ERR_ARGUMENT,
           "function f: input x is not an input expression but the result of sin");
-  refused(sc_function_create(cx, "f", SC_IN({"x", v3, NULL}, {"z", v3, NULL}), SC_OUT({"y", v3, NULL})), SC_ERR_ARGUMENT,
-          "function f: input z is declared twice");
-  refused(sc_function_create(cx, "f", SC_IN({"x", v3, NULL}), NULL, 0), SC_ERR_ARGUMENT, "function f: it has no outputs");
-  refused(sc_function_create(cx, "f", SC_IN({"x", {0}, NULL}), SC_OUT({"y", v3, NULL})), SC_ERR_ARGUMENT, "function f: input x is a null expression");
+  refused(sc_function_create(cx, "f", SC_IN({"x", v3, NULL}, {"z", v3, NULL}), SC_OUT({"y", v3, NULL})),
+          SC_ERR_ARGUMENT, "function f: input z is declared twice");
+  refused(sc_function_create(cx, "f", SC_IN({"x", v3, NULL}), NULL, 0), SC_ERR_ARGUMENT,
+          "function f: it has no outputs");
+  refused(sc_function_create(cx, "f", SC_IN({"x", {0}, NULL}), SC_OUT({"y", v3, NULL})), SC_ERR_ARGUMENT,
+          "function f: input x is a null expression");
   int32_t rows[] = {0, 2, 1}, three[] = {0, 1, 2}, ptr[] = {0, 1, 2, 3};
-  sc_pattern coo = {SC_COO, 3, 3, 3, three, rows}, csc = {SC_CSC, 3, 3, 3, ptr, rows}, bad = {SC_COO, 3, 3, 3, rows, three},
-             few = {SC_COO, 3, 3, 2, three, three}, out = {SC_CSR, 3, 2, 3, ptr, three}, odd = {SC_CSC, 2, 3, 3, (int32_t[]){0, 3, 2, 3}, three};
+  sc_pattern coo = {SC_COO, 3, 3, 3, three, rows}, csc = {SC_CSC, 3, 3, 3, ptr, rows},
+             bad = {SC_COO, 3, 3, 3, rows, three}, few = {SC_COO, 3, 3, 2, three, three},
+             out = {SC_CSR, 3, 2, 3, ptr, three}, odd = {SC_CSC, 2, 3, 3, (int32_t[]){0, 3, 2, 3}, three};
   cr_expect(sc_function_create(cx, "f", SC_IN({"x", v3, NULL}), SC_OUT({"y", v3, &coo}, {"z", v3, &csc})) != NULL);
   const sc_pattern *wrong[] = {&bad, &out, &odd};
   for (int i = 0; i < 3; i++)
@@ -220,17 +245,25 @@ Test(errors, calls) {
   sc_expr x = input("x", SC_FLOAT64, 1, 11, 0), n = input("n", SC_INT32, 1, 3, 0), args[] = {x, n};
   cr_expect(!sc_is_null(sc_vmap_windows(fn, 5, args, 2, DIMS(0, 0), DIMS(2, 0), 0)));
   cr_expect(!sc_is_null(sc_vmap_windows(fn, 5, args, 2, DIMS(8, 0), DIMS(-2, 0), 0)));
-  cr_expect(!sc_is_null(sc_vmap_windows(fn, 0, args, 2, DIMS(-7, 99), DIMS(1, 1), 0)), "without iterations nothing is read");
+  cr_expect(!sc_is_null(sc_vmap_windows(fn, 0, args, 2, DIMS(-7, 99), DIMS(1, 1), 0)),
+            "without iterations nothing is read");
   FAILS(sc_vmap_windows(fn, 6, args, 2, DIMS(0, 0), DIMS(2, 0), 0), SC_ERR_INDEX,
         "vmap of fn: 6 windows of 3 elements from 0 by 2 leave the 11 elements of argument 0 (input a)");
-  FAILS(sc_vmap_windows(fn, 5, args, 2, DIMS(7, 0), DIMS(-2, 0), 0), SC_ERR_INDEX, "vmap of fn: 5 windows of 3 elements from 7 by -2 leave");
-  FAILS(sc_vmap_windows(fn, 1, args, 2, DIMS(-1, 0), DIMS(0, 0), 0), SC_ERR_INDEX, "vmap of fn: 1 windows of 3 elements from -1 by 0 leave");
-  FAILS(sc_vmap_windows(fn, 3, args, 2, DIMS(0, 0), DIMS(INT64_MAX, 0), 0), SC_ERR_INDEX, "vmap of fn: 3 windows of 3 elements");
-  FAILS(sc_vmap_windows(fn, INT64_MAX, args, 2, DIMS(0, 0), DIMS(0, 0), 0), SC_ERR_OVERFLOW, "vmap: the size overflows");
-  FAILS(sc_vmap_windows(fn, -1, args, 2, DIMS(0, 0), DIMS(0, 0), 0), SC_ERR_ARGUMENT, "vmap of fn: length -1 is negative");
+  FAILS(sc_vmap_windows(fn, 5, args, 2, DIMS(7, 0), DIMS(-2, 0), 0), SC_ERR_INDEX,
+        "vmap of fn: 5 windows of 3 elements from 7 by -2 leave");
+  FAILS(sc_vmap_windows(fn, 1, args, 2, DIMS(-1, 0), DIMS(0, 0), 0), SC_ERR_INDEX,
+        "vmap of fn: 1 windows of 3 elements from -1 by 0 leave");
+  FAILS(sc_vmap_windows(fn, 3, args, 2, DIMS(0, 0), DIMS(INT64_MAX, 0), 0), SC_ERR_INDEX,
+        "vmap of fn: 3 windows of 3 elements");
+  FAILS(sc_vmap_windows(fn, INT64_MAX, args, 2, DIMS(0, 0), DIMS(0, 0), 0), SC_ERR_OVERFLOW,
+        "vmap: the size overflows");
+  FAILS(sc_vmap_windows(fn, -1, args, 2, DIMS(0, 0), DIMS(0, 0), 0), SC_ERR_ARGUMENT,
+        "vmap of fn: length -1 is negative");
   sc_expr matrix[] = {m34, i3};
-  FAILS(sc_vmap_windows(fn, 1, matrix, 2, DIMS(0, 0), DIMS(0, 0), 0), SC_ERR_SHAPE, "vmap of fn: argument 0 has shape 3x4, windows need rank 1");
-  FAILS(sc_vmap(fn, 4, matrix, 2, 0), SC_ERR_SHAPE, "vmap of fn: argument 0 has shape 3x4, input a takes 3 or 4 rows of that");
+  FAILS(sc_vmap_windows(fn, 1, matrix, 2, DIMS(0, 0), DIMS(0, 0), 0), SC_ERR_SHAPE,
+        "vmap of fn: argument 0 has shape 3x4, windows need rank 1");
+  FAILS(sc_vmap(fn, 4, matrix, 2, 0), SC_ERR_SHAPE,
+        "vmap of fn: argument 0 has shape 3x4, input a takes 3 or 4 rows of that");
   sc_expr rows[] = {sc_transpose(m34), i3}, mapped = sc_vmap(fn, 4, rows, 2, 0);
   cr_expect(sc_expr_rank(mapped) == 2 && sc_expr_shape(mapped)[0] == 4 && sc_expr_shape(mapped)[1] == 3);
   cr_expect_eq(sc_expr_rank(sc_vmap(fn, 4, rows, 2, 1)), 1);
@@ -241,10 +274,13 @@ Test(errors, handles) {
   sc_expr null = {0};
   /* Null handles propagate silently. */
   cr_expect(sc_is_null(sc_add(null, v3)) && sc_is_null(sc_sin(null)) && sc_is_null(sc_select(b3, v3, null)));
-  cr_expect(sc_is_null(sc_stack((sc_expr[]){v3, null}, 2, 0)) && sc_is_null(sc_norm_2(null)) && sc_is_null(sc_transpose(null)));
-  cr_expect(sc_is_null(sc_call(fn, (sc_expr[]){null, i3}, 2, 0)) && sc_is_null(sc_index_add(v3, null, NULL)) && sc_is_null(sc_matmul(v3, null)));
+  cr_expect(sc_is_null(sc_stack((sc_expr[]){v3, null}, 2, 0)) && sc_is_null(sc_norm_2(null)) &&
+            sc_is_null(sc_transpose(null)));
+  cr_expect(sc_is_null(sc_call(fn, (sc_expr[]){null, i3}, 2, 0)) && sc_is_null(sc_index_add(v3, null, NULL)) &&
+            sc_is_null(sc_matmul(v3, null)));
   cr_expect(sc_is_null(sc_stack(NULL, 0, 0)) && sc_is_null(sc_polyval(NULL, 0, null)));
-  cr_expect(sc_expr_op(null) == NULL && sc_expr_rank(null) == 0 && sc_expr_shape(null) == NULL && sc_is_null(sc_expr_arg(null, 0)));
+  cr_expect(sc_expr_op(null) == NULL && sc_expr_rank(null) == 0 && sc_expr_shape(null) == NULL &&
+            sc_is_null(sc_expr_arg(null, 0)));
   cr_expect(sc_context_error(cx) == NULL);
   /* The first diagnostic sticks, later good work goes on. */
   sc_expr first = sc_sin(sc_add(m34, v5)), bad = sc_add(first, sc_mul(v3, i3));
@@ -258,7 +294,8 @@ Test(errors, handles) {
   FAILS(sc_add(v3, foreign), SC_ERR_STALE, "an expression belongs to another context");
   FAILS(sc_concat((sc_expr[]){v3, foreign}, 2, 0), SC_ERR_STALE, "an expression belongs to another context");
   FAILS(sc_call(fn, (sc_expr[]){foreign, i3}, 2, 0), SC_ERR_STALE, "an expression belongs to another context");
-  refused(sc_function_create(cx, "f", SC_IN({"x", foreign, NULL}), SC_OUT({"y", v3, NULL})), SC_ERR_STALE, "an expression belongs to another");
+  refused(sc_function_create(cx, "f", SC_IN({"x", foreign, NULL}), SC_OUT({"y", v3, NULL})), SC_ERR_STALE,
+          "an expression belongs to another");
   cr_expect_eq(sc_context_collect(cx, &foreign, 1), SC_ERR_STALE);
   sc_context_clear_error(cx);
   sc_context_destroy(other);

@@ -46,7 +46,21 @@ static void check_f32(float v) {
 }
 
 static void round_trips(int n) {
-  static const double edges[] = {0.0, 0.1, 1e15, 1e16, 1e17, 123456789012345678.0, 5e-324, 2.2250738585072014e-308, 1.7976931348623157e308, 0x1p53, 0x1p63, 1e22, 1e23, 0.3, 2.0 / 3};
+  static const double edges[] = {0.0,
+                                 0.1,
+                                 1e15,
+                                 1e16,
+                                 1e17,
+                                 123456789012345678.0,
+                                 5e-324,
+                                 2.2250738585072014e-308,
+                                 1.7976931348623157e308,
+                                 0x1p53,
+                                 0x1p63,
+                                 1e22,
+                                 1e23,
+                                 0.3,
+                                 2.0 / 3};
   for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) check_f64(edges[i]), check_f64(-edges[i]);
   for (int i = 0; i < n; i++) {
     uint64_t bits = next();
@@ -76,7 +90,11 @@ Test(base, numbers_are_short) {
   static const struct {
     double v;
     const char *text;
-  } cases[] = {{1, "1"}, {-1, "-1"}, {0.1, "0.1"}, {1e300, "1e+300"}, {-0.0, "-0"}, {0.0, "0"}, {1e-7, "1e-07"}, {100000, "100000"}, {0.00001, "0.00001"}, {1.5, "1.5"}, {5e-324, "5e-324"}, {0x1p53, "9007199254740992"}, {INFINITY, "inf"}, {-INFINITY, "-inf"}, {NAN, "nan"}};
+  } cases[] = {{1, "1"},          {-1, "-1"},          {0.1, "0.1"},
+               {1e300, "1e+300"}, {-0.0, "-0"},        {0.0, "0"},
+               {1e-7, "1e-07"},   {100000, "100000"},  {0.00001, "0.00001"},
+               {1.5, "1.5"},      {5e-324, "5e-324"},  {0x1p53, "9007199254740992"},
+               {INFINITY, "inf"}, {-INFINITY, "-inf"}, {NAN, "nan"}};
   char buf[SCI_NUM_MAX];
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     sci_fmt_f64(buf, cases[i].v);
@@ -111,10 +129,29 @@ Test(base, reading_numbers) {
     size_t used;
     double v;
   } cases[] = {
-      {"1.5e3x", 5, 1500}, {"1e", 1, 1}, {"1e+", 1, 1}, {".5", 2, 0.5}, {"5.", 2, 5}, {".", 0, 0}, {"e5", 0, 0}, {"", 0, 0},
-      {"0x", 1, 0}, {"0x1p-3", 6, 0.125}, {"0X.8", 4, 0.5}, {"0x1.8p1z", 7, 3}, {"0xg", 1, 0}, {"1.2.3", 3, 1.2},
-      {"1e99999999999999999999", 22, INFINITY}, {"1e-99999999999999999999", 23, 0}, {"0e99999999999999999999", 22, 0},
-      {"9007199254740993", 16, 9007199254740992.0}, {"1,5", 1, 1}, {"1'000", 1, 1}, {"inf", 0, 0}, {"-1", 0, 0}, {"00012", 5, 12},
+      {"1.5e3x", 5, 1500},
+      {"1e", 1, 1},
+      {"1e+", 1, 1},
+      {".5", 2, 0.5},
+      {"5.", 2, 5},
+      {".", 0, 0},
+      {"e5", 0, 0},
+      {"", 0, 0},
+      {"0x", 1, 0},
+      {"0x1p-3", 6, 0.125},
+      {"0X.8", 4, 0.5},
+      {"0x1.8p1z", 7, 3},
+      {"0xg", 1, 0},
+      {"1.2.3", 3, 1.2},
+      {"1e99999999999999999999", 22, INFINITY},
+      {"1e-99999999999999999999", 23, 0},
+      {"0e99999999999999999999", 22, 0},
+      {"9007199254740993", 16, 9007199254740992.0},
+      {"1,5", 1, 1},
+      {"1'000", 1, 1},
+      {"inf", 0, 0},
+      {"-1", 0, 0},
+      {"00012", 5, 12},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     double v = 0;
@@ -166,12 +203,14 @@ Test(base, text_grows) {
   cr_assert_eq(env.held, 0);
 }
 
-/* A locale with a decimal comma and grouped thousands, compiled into a folder of its own: no system needs to have one. */
+/* A locale with a decimal comma and grouped thousands, compiled into a folder of its own: no system needs to have one.
+ */
 Test(base, numbers_in_a_comma_locale) {
   char folder[] = "/tmp/scaly-locale-XXXXXX", command[512];
   cr_assert(mkdtemp(folder) != NULL);
   snprintf(command, sizeof command,
-           "cd %s && printf 'LC_NUMERIC\ndecimal_point \",\"\nthousands_sep \".\"\ngrouping 3;3\nEND LC_NUMERIC\nLC_CTYPE\ncopy \"POSIX\"\n"
+           "cd %s && printf 'LC_NUMERIC\ndecimal_point \",\"\nthousands_sep \".\"\ngrouping 3;3\nEND "
+           "LC_NUMERIC\nLC_CTYPE\ncopy \"POSIX\"\n"
            "END LC_CTYPE\n' >comma.src && localedef -c -i comma.src -f ANSI_X3.4-1968 ./comma >/dev/null 2>&1",
            folder);
   int made = system(command);

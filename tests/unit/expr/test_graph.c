@@ -82,7 +82,9 @@ Test(graph, rolling_back) {
       sci_id e = x.id;
       for (int i = 0; i < 300; i++) {
         if (i == cut * 25) sci_fail(&cx->env, SC_ERR_SHAPE, "cut");
-        e = i % 3 == 0 ? sci_make1(cx, SCI_OP_sin, e) : i % 3 == 1 ? sci_make2(cx, SCI_OP_add, e, sci_make_double(cx, SC_FLOAT64, i)) : sci_make_reshape(cx, e, 2, (int64_t[]){2, 2});
+        e = i % 3 == 0   ? sci_make1(cx, SCI_OP_sin, e)
+            : i % 3 == 1 ? sci_make2(cx, SCI_OP_add, e, sci_make_double(cx, SC_FLOAT64, i))
+                         : sci_make_reshape(cx, e, 2, (int64_t[]){2, 2});
       }
       sci_leave(&cx->env, &fr);
     }
@@ -98,7 +100,8 @@ static sc_expr build_some(sc_expr x, int n) {
   sc_expr e = x;
   for (int i = 0; i < n; i++) {
     sc_expr parts[5] = {e, x, sc_cos(e), e, x};
-    e = sc_add(sc_sum_axes(sc_stack(parts, 5, 0), 1, (int[]){0}), sc_const(cx, SC_FLOAT64, 1, (int64_t[]){2}, (double[]){i, i + 1}));
+    e = sc_add(sc_sum_axes(sc_stack(parts, 5, 0), 1, (int[]){0}),
+               sc_const(cx, SC_FLOAT64, 1, (int64_t[]){2}, (double[]){i, i + 1}));
   }
   return e;
 }
@@ -164,7 +167,13 @@ Test(graph, verifying) {
       {SCI_X_slice, 0, 1, true, 99999, {1}, "rule attribute: attribute number 99999"},
       {SCI_X_slice, 0, 1, true, 0, {1}, "rule type: slice: the attribute does not have"},
       {SCI_X_call, 0, 1, false, 0, {0}, "rule callee: the attribute is too short"},
-      {SCI_OP_sin, 0, 1, true, 0, {0}, "rule type: it is tensor<3xfloat64 diff>, its operands give float64 of shape scalar"},
+      {SCI_OP_sin,
+       0,
+       1,
+       true,
+       0,
+       {0},
+       "rule type: it is tensor<3xfloat64 diff>, its operands give float64 of shape scalar"},
       {SCI_OP_add, 0, 2, true, 0, {0, 1}, "rule type: add: operands have shapes scalar and 3"},
       {SCI_X_sum, 0, 1, false, 2, {1}, "rule type: sum: an axis is out of range"},
       {SCI_OP_and, 0, 2, false, 0, {0, 0}, "rule type: and: float64 operands are not supported"},
@@ -204,7 +213,8 @@ static void *long_chain(void *unused) {
   sc_expr x = scalar_input(c, "x"), e = x;
   for (int i = 0; i < 500000; i++) e = sc_sin(sc_add(e, x));
   sc_function *f = sc_function_create(c, "f", SC_IN({"x", x, NULL}), SC_OUT({"y", e, NULL}));
-  bool good = f && sc_verify(f) == SC_OK && sc_context_collect(c, &e, 1) == SC_OK && sc_context_node_count(c) == 1000001;
+  bool good =
+      f && sc_verify(f) == SC_OK && sc_context_collect(c, &e, 1) == SC_OK && sc_context_node_count(c) == 1000001;
   if (good) {
     sc_function_release(f);
     good = sc_context_collect(c, NULL, 0) == SC_OK && sc_context_node_count(c) == 0;
@@ -237,10 +247,16 @@ static bool typical(sc_context *c) {
   }
   int64_t idx[3] = {1, 1, 5};
   e = sc_index_add(e, sc_gather(e, idx, 1, (int64_t[]){3}), idx);
-  sc_pattern pattern = {.layout = SC_COO, .nrow = 6, .ncol = 6, .nnz = 6, .outer = (int32_t[]){0, 1, 2, 3, 4, 5}, .inner = (int32_t[]){0, 1, 2, 3, 4, 5}};
+  sc_pattern pattern = {.layout = SC_COO,
+                        .nrow = 6,
+                        .ncol = 6,
+                        .nnz = 6,
+                        .outer = (int32_t[]){0, 1, 2, 3, 4, 5},
+                        .inner = (int32_t[]){0, 1, 2, 3, 4, 5}};
   sc_function *f = sc_function_create(c, "f", SC_IN({"x", x, NULL}), SC_OUT({"y", e, &pattern}));
   if (!f) return false;
-  sc_expr z = sc_input(c, "z", SC_FLOAT64, 1, (int64_t[]){30}), m = sc_vmap_windows(f, 4, &z, 1, (int64_t[]){0}, (int64_t[]){8}, 0);
+  sc_expr z = sc_input(c, "z", SC_FLOAT64, 1, (int64_t[]){30}),
+          m = sc_vmap_windows(f, 4, &z, 1, (int64_t[]){0}, (int64_t[]){8}, 0);
   sc_function *g = sc_function_create(c, "g", SC_IN({"z", z, NULL}), SC_OUT({"m", m, NULL}));
   if (!g || sc_verify(g) != SC_OK) return false;
   sc_function_release(f);
@@ -275,6 +291,7 @@ Test(graph, every_allocation_may_fail) {
         sc_context_destroy(c);
       }
       cr_assert_gt(fa.failures, 0);
-      cr_assert(fa.bytes == 0 && fa.blocks == 0, "allocation %ld: %zu bytes in %ld blocks leak", at, fa.bytes, fa.blocks);
+      cr_assert(fa.bytes == 0 && fa.blocks == 0, "allocation %ld: %zu bytes in %ld blocks leak", at, fa.bytes,
+                fa.blocks);
     }
 }

@@ -66,7 +66,8 @@ Test(simplify, interning) {
 }
 
 Test(simplify, arithmetic) {
-  sc_expr x = vec("x", 3), s = sc_input(cx, "s", SC_FLOAT64, 0, NULL), i = sc_input(cx, "i", SC_INT32, 1, (int64_t[]){3});
+  sc_expr x = vec("x", 3), s = sc_input(cx, "s", SC_FLOAT64, 0, NULL),
+          i = sc_input(cx, "i", SC_INT32, 1, (int64_t[]){3});
   SAME(sc_mul(x, num(1)), x);
   SAME(sc_mul(num(1), x), x);
   SAME(sc_div(x, num(1)), x);
@@ -122,7 +123,8 @@ Test(simplify, choices_and_casts) {
   cr_expect(sc_expr_diff(f));
   cr_expect(!sc_expr_diff(sc_cast(x, SC_INT64)));
   OP(sc_cast(f, SC_FLOAT64), "cast");
-  cr_expect(!sc_expr_diff(sc_floor(x)) && !sc_expr_diff(sc_sign(x)) && !sc_expr_diff(c) && !sc_expr_diff(sc_stop_gradient(x)));
+  cr_expect(!sc_expr_diff(sc_floor(x)) && !sc_expr_diff(sc_sign(x)) && !sc_expr_diff(c) &&
+            !sc_expr_diff(sc_stop_gradient(x)));
   SAME(sc_stop_gradient(s), s);
   SAME(sc_stop_gradient(sc_stop_gradient(x)), sc_stop_gradient(x));
   cr_expect(sc_expr_diff(sc_select(c, s, x)) && !sc_expr_diff(sc_select(c, s, num(3))));
@@ -138,9 +140,11 @@ Test(simplify, shapes) {
   SAME(sc_transpose_axes(m, (int[]){0, 1}), m);
   SAME(sc_transpose_axes(m, (int[]){-1, -2}), sc_transpose(m));
   sc_expr t = sc_input(cx, "t", SC_FLOAT64, 3, (int64_t[]){2, 3, 4});
-  SAME(sc_transpose_axes(sc_transpose_axes(t, (int[]){1, 2, 0}), (int[]){1, 2, 0}), sc_transpose_axes(t, (int[]){2, 0, 1}));
+  SAME(sc_transpose_axes(sc_transpose_axes(t, (int[]){1, 2, 0}), (int[]){1, 2, 0}),
+       sc_transpose_axes(t, (int[]){2, 0, 1}));
   SAME(sc_broadcast(m, 2, (int64_t[]){3, 4}), m);
-  SAME(sc_broadcast(sc_broadcast(num(7), 1, (int64_t[]){4}), 2, (int64_t[]){3, 4}), sc_full(cx, SC_FLOAT64, 2, (int64_t[]){3, 4}, 7));
+  SAME(sc_broadcast(sc_broadcast(num(7), 1, (int64_t[]){4}), 2, (int64_t[]){3, 4}),
+       sc_full(cx, SC_FLOAT64, 2, (int64_t[]){3, 4}, 7));
   sc_expr empty = sc_input(cx, "e", SC_FLOAT64, 2, (int64_t[]){0, 4});
   cr_expect_eq(sc_expr_size(sc_reshape(empty, 1, (int64_t[]){-1})), 0);
   SAME(sc_sum_axes(m, 0, (int[]){0}), m);
@@ -157,7 +161,8 @@ Test(simplify, slices) {
   sc_expr back = sc_slice(v, 1, &(sc_range){SC_NONE, SC_NONE, -1});
   SAME(sc_slice(back, 1, &(sc_range){SC_NONE, SC_NONE, -1}), v);
   SAME(sc_span(back, 0, 1), sc_span(v, 9, 10));
-  SAME(sc_slice(sc_slice(v, 1, &(sc_range){1, SC_NONE, 2}), 1, &(sc_range){1, SC_NONE, 2}), sc_slice(v, 1, &(sc_range){3, SC_NONE, 4}));
+  SAME(sc_slice(sc_slice(v, 1, &(sc_range){1, SC_NONE, 2}), 1, &(sc_range){1, SC_NONE, 2}),
+       sc_slice(v, 1, &(sc_range){3, SC_NONE, 4}));
   SAME(sc_at(sc_at(m, 2), 1), sc_slice(m, 2, (sc_range[]){SC_AT(2), SC_AT(1)}));
   SAME(sc_slice(v, 1, &(sc_range){3, 4, 7}), sc_span(v, 3, 4));
   SAME(sc_span(v, 7, 3), sc_span(v, 0, 0));
@@ -219,12 +224,14 @@ static double value(sc_expr e, int64_t i) {
     const double want_[] = {__VA_ARGS__};                                                                              \
     sc_expr got_ = e;                                                                                                  \
     cr_expect_eq(sc_expr_size(got_), (int64_t)(sizeof want_ / sizeof *want_), "%s", #e);                               \
-    for (int64_t i_ = 0; i_ < sc_expr_size(got_); i_++) cr_expect_eq(value(got_, i_), want_[i_], "%s [%d]", #e, (int)i_); \
+    for (int64_t i_ = 0; i_ < sc_expr_size(got_); i_++)                                                                \
+      cr_expect_eq(value(got_, i_), want_[i_], "%s [%d]", #e, (int)i_);                                                \
   } while (0)
 
 Test(simplify, folding) {
   int64_t two_three[] = {2, 3}, three = 3;
-  sc_expr m = sc_const(cx, SC_FLOAT64, 2, two_three, (double[]){1, 2, 3, 4, 5, 6}), v = sc_const(cx, SC_FLOAT64, 1, &three, (double[]){7, 8, 9});
+  sc_expr m = sc_const(cx, SC_FLOAT64, 2, two_three, (double[]){1, 2, 3, 4, 5, 6}),
+          v = sc_const(cx, SC_FLOAT64, 1, &three, (double[]){7, 8, 9});
   VALUES(sc_add(m, v), 8, 10, 12, 11, 13, 15);
   VALUES(sc_transpose(m), 1, 4, 2, 5, 3, 6);
   VALUES(sc_vec(m), 1, 2, 3, 4, 5, 6);
@@ -247,7 +254,8 @@ Test(simplify, folding) {
   VALUES(sc_eye(cx, SC_INT32, 2), 1, 0, 0, 1);
   VALUES(sc_kron(v, sc_const(cx, SC_FLOAT64, 1, (int64_t[]){2}, (double[]){1, 10})), 7, 70, 8, 80, 9, 90);
   VALUES(sc_sin(num(0.5)), sin(0.5));
-  sc_expr large = sc_sin(sc_full(cx, SC_FLOAT64, 2, (int64_t[]){1000, 1000}, 0.5)); /* equal elements fold at any size */
+  sc_expr large =
+      sc_sin(sc_full(cx, SC_FLOAT64, 2, (int64_t[]){1000, 1000}, 0.5)); /* equal elements fold at any size */
   cr_expect_eq(value(large, 0), sin(0.5));
   cr_expect_eq(sc_expr_size(large), 1000000);
   float f = 0.1f;
@@ -268,7 +276,9 @@ Test(simplify, folding) {
 Test(simplify, folded_sums_have_the_documented_order) {
   double x[100];
   uint64_t rng = 42;
-  for (int i = 0; i < 100; i++) rng = rng * 6364136223846793005u + 1442695040888963407u, x[i] = ((double)(rng >> 11) * 0x1p-53 - 0.5) * exp2((double)(rng & 31));
+  for (int i = 0; i < 100; i++)
+    rng = rng * 6364136223846793005u + 1442695040888963407u,
+    x[i] = ((double)(rng >> 11) * 0x1p-53 - 0.5) * exp2((double)(rng & 31));
   for (int64_t n = 1; n <= 100; n++) {
     double p[32] = {0};
     int w = n < 8 ? 1 : n < 64 ? 4 : 32;
@@ -284,7 +294,8 @@ Test(simplify, folded_sums_have_the_documented_order) {
   }
 }
 
-/* ---- random chains of structural operations: symbolic, simplified, then evaluated, against folded step by step ---- */
+/* ---- random chains of structural operations: symbolic, simplified, then evaluated, against folded step by step ----
+ */
 
 static uint64_t rng;
 
@@ -296,7 +307,8 @@ static int64_t pick(int64_t n) {
 static sc_range random_range(int64_t size) {
   if (size && pick(4) == 0) return SC_AT(pick(2 * size) - size);
   int64_t step = pick(7) - 3;
-  return (sc_range){pick(3) ? pick(2 * size + 1) - size : SC_NONE, pick(3) ? pick(2 * size + 1) - size : SC_NONE, step ? step : 1};
+  return (sc_range){pick(3) ? pick(2 * size + 1) - size : SC_NONE, pick(3) ? pick(2 * size + 1) - size : SC_NONE,
+                    step ? step : 1};
 }
 
 /* One random operation on e, drawn from the generator's state alone: the same state draws the same operation. */
@@ -312,8 +324,11 @@ static sc_expr random_op(sc_expr e) {
   case 1:
     for (int i = 0; i < rank; i++) index[i] = random_range(shape[i]);
     return sc_slice(e, (int)pick(rank + 1), index);
-  case 2: return size > 200 || rank > 5 ? e : sc_stack((sc_expr[]){e, sc_neg(e), e}, (size_t)(1 + pick(3)), (int)pick(rank + 1));
-  case 3: return size > 200 || !rank ? e : sc_concat((sc_expr[]){sc_neg(e), e, e}, (size_t)(1 + pick(3)), (int)pick(rank));
+  case 2:
+    return size > 200 || rank > 5 ? e
+                                  : sc_stack((sc_expr[]){e, sc_neg(e), e}, (size_t)(1 + pick(3)), (int)pick(rank + 1));
+  case 3:
+    return size > 200 || !rank ? e : sc_concat((sc_expr[]){sc_neg(e), e, e}, (size_t)(1 + pick(3)), (int)pick(rank));
   case 4: return size % factor ? sc_vec(e) : sc_reshape(e, 2, (int64_t[]){factor, size / factor});
   case 5:
     for (int i = 0; i < rank; i++) axes[i] = i;
@@ -325,7 +340,8 @@ static sc_expr random_op(sc_expr e) {
   case 6:
     for (int64_t i = 0; i < 2 * n; i++) idx[i] = size ? pick(size) : 0;
     return size ? sc_gather(e, idx, 2, (int64_t[]){n, 2}) : e;
-  case 7: return rank > 5 || size > 200 ? e : sc_broadcast(sc_reshape(e, 2, (int64_t[]){1, size}), 2, (int64_t[]){2, size});
+  case 7:
+    return rank > 5 || size > 200 ? e : sc_broadcast(sc_reshape(e, 2, (int64_t[]){1, size}), 2, (int64_t[]){2, size});
   default: return rank ? sc_sum_axes(e, 1, (int[]){(int)pick(rank)}) : sc_neg(e);
   }
 }
@@ -333,7 +349,8 @@ static sc_expr random_op(sc_expr e) {
 Test(simplify, random_chains) {
   double data[12];
   for (int i = 0; i < 12; i++) data[i] = i + 1;
-  sc_expr x = sc_input(cx, "x", SC_FLOAT64, 2, (int64_t[]){3, 4}), known = sc_const(cx, SC_FLOAT64, 2, (int64_t[]){3, 4}, data);
+  sc_expr x = sc_input(cx, "x", SC_FLOAT64, 2, (int64_t[]){3, 4}),
+          known = sc_const(cx, SC_FLOAT64, 2, (int64_t[]){3, 4}, data);
   for (volatile uint64_t seed = 1; seed <= 5000; seed++) {
     sc_expr e = x, folded = known;
     rng = seed * 0x9E3779B97F4A7C15u;
@@ -342,7 +359,8 @@ Test(simplify, random_chains) {
       e = random_op(e);
       rng = state;
       folded = random_op(folded);
-      cr_assert(!sc_is_null(e) && !sc_is_null(folded), "seed %d: %s", (int)seed, sc_context_error(cx) ? sc_context_error(cx)->message : "");
+      cr_assert(!sc_is_null(e) && !sc_is_null(folded), "seed %d: %s", (int)seed,
+                sc_context_error(cx) ? sc_context_error(cx)->message : "");
     }
     sci_frame fr;
     if (!SCI_TRY(&cx->env, &fr)) cr_assert_fail("%s", sc_context_error(cx)->message);
