@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "lib/program/verify.h"
-#include "lib/program/walk.h"
 
 enum { MAX_PAIRS = 4096, MAX_POINTS = 4096 };
 
@@ -40,60 +39,55 @@ typedef struct promise {
   SCI_VEC(access) list;
 } promise;
 
-static void add(promise *p, sci_buf b, sci_val index, int64_t extent, bool write) {
+static void add(void *user, sci_buf b, sci_val index, int64_t extent, bool write) {
+  promise *p = user;
   access a = {.index = index, .extent = extent, .order = (uint32_t)p->list.n, .write = write};
   a.storage = sci_storage(p->k->s, b, &a.shift);
-  if (p->k->s->bufs[a.storage].space == SCI_SPACE_CONSTANT || p->k->s->bufs[a.storage].space == SCI_SPACE_INPUT || !extent) return;
+  if (p->k->s->bufs[a.storage].space == SCI_SPACE_CONSTANT || p->k->s->bufs[a.storage].space == SCI_SPACE_INPUT) return;
   sci_vec_push(p->k->a, &p->list, a);
 }
 
-static void collect(promise *p, sci_block b) {
-  const sci_checker *k = p->k;
+static void count(void *user, sci_buf b, sci_val index, int64_t extent, bool write) {
+  sci_checker *k = user;
+  (void)index, (void)extent, (void)write;
+  if (b >= k->s->n_bufs) return; /* statements to come are not checked yet */
+  sci_buf owner = k->s->bufs[b].alias_of;
+  if (owner == SCI_NIL) k->touches[b]++;
+  else if (owner < k->s->n_bufs) k->touches[owner]++;
+}
+
+/* What runs and touches an element: calls' views by the callee's parameters, loops without trips not at all. */
+static void each_access(const sci_checker *k, sci_block b, void (*fn)(void *, sci_buf, sci_val, int64_t, bool), void *user) {
   for (uint32_t i = 0; i < b.n; i++) {
     const sci_stmt *st = &b.stmts[i];
-    switch ((sci_stmt_kind)st->kind) {
-    case SCI_S_LOAD: add(p, st->buf, st->index, 1, false); break;
-    case SCI_S_STORE: add(p, st->buf, st->index, 1, true); break;
-    case SCI_S_ASSIGN:
-      if (!st->declare && k->name_scope[st->name] - 1 < p->scope)
-        sci_rule_fail(k, SCI_RULE_independent, "an iteration changes name %u, which outlives it", st->name);
-      break;
-    case SCI_S_LOOP:
-      if (sci_loop_trips(st->loop)) collect(p, st->loop->body);
-      break;
-    case SCI_S_CALL: {
-      const sci_proc *callee = k->p->procs[st->call->proc];
-      for (uint32_t j = 0; j < st->call->n; j++)
-        add(p, st->call->views[j].buf, st->call->views[j].index, k->s->bufs[callee->params[j]].size, j >= callee->n_in);
-      break;
-    }
+    if (st->kind == SCI_S_LOAD || st->kind == SCI_S_STORE) fn(user, st->buf, st->index, 1, st->kind == SCI_S_STORE);
+    if (st->kind == SCI_S_LOOP && sci_loop_trips(st->loop)) each_access(k, st->loop->body, fn, user);
+    if (st->kind != SCI_S_CALL || st->call->proc >= k->proc_index) continue;
+    const sci_proc *callee = k->p->procs[st->call->proc];
+    for (uint32_t j = 0; j < st->call->n && j < callee->n_in + callee->n_out; j++) {
+      int64_t extent = k->s->bufs[callee->params[j]].size;
+      if (extent) fn(user, st->call->views[j].buf, st->call->views[j].index, extent, j >= callee->n_in);
     }
   }
 }
 
-typedef struct counting {
-  const sci_store *s;
-  sci_buf storage;
-  uint64_t n;
-} counting;
-
-static void count_access(void *user, sci_buf b, bool write) {
-  counting *c = user;
-  int64_t shift;
-  (void)write;
-  c->n += sci_storage(c->s, b, &shift) == c->storage;
+/* Whether nothing outside the loop touches a private storage that it touches n times: each iteration has one of its own then. */
+static bool is_own(sci_checker *k, sci_buf storage, size_t n) {
+  if (k->s->bufs[storage].space != SCI_SPACE_PRIVATE) return false;
+  if (k->counted != k->proc_index + 1) each_access(k, k->proc->body, count, k);
+  k->counted = k->proc_index + 1;
+  return k->touches[storage] == n;
 }
 
-static uint64_t accesses(const promise *p, sci_block b, sci_buf storage) {
-  counting c = {p->k->s, storage, 0};
-  for (uint32_t i = 0; i < b.n; i++) sci_stmt_accesses(p->k->p, &b.stmts[i], count_access, &c);
-  return c.n;
-}
-
-/* Private storage that nothing outside the loop touches is each iteration's own. */
-static bool is_own(const promise *p, sci_buf storage) {
-  if (p->k->s->bufs[storage].space != SCI_SPACE_PRIVATE) return false;
-  return accesses(p, p->loop->body, storage) == accesses(p, p->k->proc->body, storage);
+/* Names that outlive an iteration and change in it. */
+static void check_names(const promise *p, sci_block b) {
+  const sci_checker *k = p->k;
+  for (uint32_t i = 0; i < b.n; i++) {
+    const sci_stmt *st = &b.stmts[i];
+    if (st->kind == SCI_S_LOOP) check_names(p, st->loop->body);
+    if (st->kind == SCI_S_ASSIGN && !st->declare && k->name_scope[st->name] - 1 < p->scope)
+      sci_rule_fail(k, SCI_RULE_independent, "an iteration changes name %u, which outlives it", st->name);
+  }
 }
 
 static int64_t gcd(int64_t a, int64_t b) {
@@ -221,7 +215,7 @@ static int by_storage(const void *x, const void *y) {
 
 static void check_buffer(promise *p, const access *list, size_t n) {
   sci_checker *k = p->k;
-  if (windows(p, list, n) || is_own(p, list->storage)) return;
+  if (windows(p, list, n) || is_own(k, list->storage, n)) return;
   int64_t pairs = MAX_PAIRS;
   for (size_t i = 0; i < n; i++) {
     if (!list[i].write) continue;
@@ -247,7 +241,8 @@ static void check_buffer(promise *p, const access *list, size_t n) {
 void sci_check_independent(sci_checker *k, const sci_loop *l, uint32_t scope) {
   promise p = {.k = k, .loop = l, .scope = scope, .trips = sci_loop_trips(l)};
   sci_arena_mark here = sci_arena_here(k->a);
-  collect(&p, l->body);
+  check_names(&p, l->body);
+  each_access(k, l->body, add, &p);
   if (p.trips > 1 && p.list.n) {
     qsort(p.list.data, p.list.n, sizeof *p.list.data, by_storage);
     for (size_t i = 0, j; i < p.list.n; i = j) {

@@ -352,6 +352,7 @@ void sci_program_check(const sci_program *p) {
   k->name_scope = SCI_ZEROS(a, uint32_t, s->n_names);
   k->var_scope = SCI_ZEROS(a, uint32_t, s->n_vars);
   k->buf_proc = SCI_ZEROS(a, uint32_t, s->n_bufs);
+  k->touches = SCI_ZEROS(a, uint32_t, s->n_bufs);
   sci_facts_init(&k->facts, s, a);
   open_scope(k, 0);
   check_names(k);

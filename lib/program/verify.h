@@ -58,6 +58,7 @@ typedef struct sci_checker {
   uint32_t *name_scope;       /* per name: where it is declared, + 1 */
   uint32_t *var_scope;        /* per loop variable: its body, + 1 */
   uint32_t *buf_proc;         /* per parameter or local: its procedure + 1 */
+  uint32_t *touches, counted; /* per storage: accesses that run, in its procedure once that is counted (+ 1) */
   SCI_VEC(sci_val) stack;
   int64_t budget;             /* point evaluations left for the promises of this program's loops */
 } sci_checker;

@@ -122,6 +122,13 @@ static void good_mod(fixture *x) { /* 4 * (i / 4) + i mod 4 is i: its range alon
   sci_val v = sci_idx_add(s, sci_idx_mul(s, sci_idx_div(s, x->i, 5), 5), sci_idx_mod(s, x->i, 5));
   loop(x, SCI_LOOP_INDEPENDENT, 12, one(store(x->y, v, num(0))));
 }
+static void good_own(fixture *x) { /* t is touched in this loop only: each iteration has one of its own */
+  sci_block_builder b;
+  sci_block_begin(&b, s);
+  sci_emit_store(&b, x->t, at(0), num(1));
+  sci_emit_store(&b, x->y, x->i, sci_emit_load(&b, s, x->t, at(0), NULL));
+  loop(x, SCI_LOOP_INDEPENDENT, 12, sci_block_end(&b, s));
+}
 static void good_unknown(fixture *x) { sci_emit_store(&x->body, x->y, sci_emit_load(&x->body, s, x->n, at(0), NULL), num(0)); }
 static void good_call(fixture *x) { call(x, 0, 2, (sci_view){x->y, at(0)}, (sci_view){x->y, at(4)}); }
 static void good_mapped_call(fixture *x) {
@@ -130,7 +137,7 @@ static void good_mapped_call(fixture *x) {
 }
 
 static void (*const good[])(fixture *) = {good_empty,   good_rows,  good_columns, good_in_place, good_table, good_dead,
-                                          good_reverse, good_halves, good_mod,    good_unknown,  good_call,  good_mapped_call};
+                                          good_reverse, good_own,  good_halves, good_mod,    good_unknown,  good_call,  good_mapped_call};
 
 /* ---- one violation each ---- */
 
@@ -211,6 +218,10 @@ static void bad_columns(fixture *x) { nest(x, x->y, 1, 3, x->x, 3, 1); }
 static void bad_shift(fixture *x) { nest(x, x->y, 1, 4, x->y, 2, 1); }
 static void bad_wide_read(fixture *x) { nest(x, x->y, 3, 1, x->y, 2, 2); }
 static void bad_table_twice(fixture *x) { through_table(x, SCI_LOOP_INDEPENDENT, 4, 0, 0); }
+static void bad_shared(fixture *x) { /* t is needed behind the loop */
+  good_own(x);
+  sci_emit_load(&x->body, s, x->t, at(0), NULL);
+}
 static void bad_vector(fixture *x) { loop(x, SCI_LOOP_VECTOR, 2, one(store(x->y, at(0), num(0)))); }
 static void bad_carried(fixture *x) {
   sci_name n = sci_emit_mutable(&x->body, s, num(0), NULL);
@@ -268,6 +279,7 @@ static const struct {
     {SCI_RULE_independent, bad_wide_read},
     {SCI_RULE_independent, bad_table_twice},
     {SCI_RULE_independent, bad_vector},
+    {SCI_RULE_independent, bad_shared},
     {SCI_RULE_independent, bad_carried},
     {SCI_RULE_independent, bad_mapped_call},
 };
