@@ -112,15 +112,11 @@ static sc_expr elementwise(sci_op op, uint32_t n, const sc_expr *operands) {
   return sci_wrap(cx, id);
 }
 
-/* clang-format off: a table */
+/* clang-format off */
 #define UNARY(name)                                                                                                    \
-  sc_expr sc_##name(sc_expr a) {                                                                                       \
-    return elementwise(SCI_OP_##name, 1, &a);                                                                          \
-  }
+  sc_expr sc_##name(sc_expr a) { return elementwise(SCI_OP_##name, 1, &a); }
 #define BINARY(name)                                                                                                   \
-  sc_expr sc_##name(sc_expr a, sc_expr b) {                                                                            \
-    return elementwise(SCI_OP_##name, 2, (sc_expr[]){a, b});                                                           \
-  }
+  sc_expr sc_##name(sc_expr a, sc_expr b) { return elementwise(SCI_OP_##name, 2, (sc_expr[]){a, b}); }
 
 UNARY(neg)
 BINARY(add)
@@ -171,7 +167,7 @@ UNARY(isfinite)
 UNARY(isnan)
 BINARY(and)
 BINARY(or)
-UNARY(not )
+UNARY(not)
 /* clang-format on */
 
 sc_expr sc_gt(sc_expr a, sc_expr b) {

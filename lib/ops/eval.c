@@ -100,34 +100,20 @@ bool sci_scalar_is(sc_dtype dtype, sci_scalar v, double number) {
 
 /* ---- one evaluator per type, each an expansion of the fold column ---- */
 
-/* clang-format off: tables */
+/* clang-format off */
 
 #define PASTE_(a, b) a##b
 #define PASTE(a, b) PASTE_(a, b)
 
 /* Integers wrap; a division by zero gives 0 and the remainder follows: x - 0 * 0 = x. */
 #define INTEGER_HELPERS(T, U, name)                                                                                    \
-  static T neg_##name(T a) {                                                                                           \
-    return (T)(0 - (U)a);                                                                                              \
-  }                                                                                                                    \
-  static T add_##name(T a, T b) {                                                                                      \
-    return (T)((U)a + (U)b);                                                                                           \
-  }                                                                                                                    \
-  static T sub_##name(T a, T b) {                                                                                      \
-    return (T)((U)a - (U)b);                                                                                           \
-  }                                                                                                                    \
-  static T mul_##name(T a, T b) {                                                                                      \
-    return (T)((U)a * (U)b);                                                                                           \
-  }                                                                                                                    \
-  static T div_##name(T a, T b) {                                                                                      \
-    return b == 0 ? 0 : b == -1 ? neg_##name(a) : a / b;                                                               \
-  }                                                                                                                    \
-  static T mod_##name(T a, T b) {                                                                                      \
-    return b == 0 ? a : b == -1 ? 0 : a % b;                                                                           \
-  }                                                                                                                    \
-  static T abs_##name(T a) {                                                                                           \
-    return a < 0 ? neg_##name(a) : a;                                                                                  \
-  }
+  static T neg_##name(T a) { return (T)(0 - (U)a); }                                                                   \
+  static T add_##name(T a, T b) { return (T)((U)a + (U)b); }                                                           \
+  static T sub_##name(T a, T b) { return (T)((U)a - (U)b); }                                                           \
+  static T mul_##name(T a, T b) { return (T)((U)a * (U)b); }                                                           \
+  static T div_##name(T a, T b) { return b == 0 ? 0 : b == -1 ? neg_##name(a) : a / b; }                               \
+  static T mod_##name(T a, T b) { return b == 0 ? a : b == -1 ? 0 : a % b; }                                           \
+  static T abs_##name(T a) { return a < 0 ? neg_##name(a) : a; }
 INTEGER_HELPERS(int64_t, uint64_t, i64)
 INTEGER_HELPERS(int32_t, uint32_t, i32)
 #define W(f) PASTE(f##_, NAME)
@@ -145,16 +131,9 @@ INTEGER_HELPERS(int32_t, uint32_t, i32)
 
 /* Operations that do not take the type fold to 0 here and are never asked for. */
 #define SCI_OP(name, arity, sig, traits, nan, fold, ...)                                                               \
-  case SCI_OP_##name:                                                                                                  \
-    FOLD_AS_##sig(fold);                                                                                               \
-    break;
-#define BEGIN                                                                                                          \
-  static void PASTE(eval_, NAME)(sci_op op, T a, T b, T c, T * r, bool *p) {                                           \
-    (void)c;                                                                                                           \
-    switch (op) {
-#define END                                                                                                            \
-  }                                                                                                                    \
-  }
+  case SCI_OP_##name: FOLD_AS_##sig(fold); break;
+#define BEGIN static void PASTE(eval_, NAME)(sci_op op, T a, T b, T c, T *r, bool *p) { (void)c; switch (op) {
+#define END } }
 
 #define FOLD_F(e) e
 #define FOLD_FI(e, i) e
@@ -172,9 +151,9 @@ END
 #define T float
 #define NAME f32
 #define M(name) name##f
-    BEGIN
+BEGIN
 #include "lib/ops/ops.def"
-        END
+END
 #undef T
 #undef NAME
 #undef M
@@ -185,17 +164,17 @@ END
 #define FOLD_FI(e, i) i
 #define T int64_t
 #define NAME i64
-            BEGIN
+BEGIN
 #include "lib/ops/ops.def"
-                END
+END
 #undef T
 #undef NAME
 
 #define T int32_t
 #define NAME i32
-                    BEGIN
+BEGIN
 #include "lib/ops/ops.def"
-                        END
+END
 #undef T
 #undef NAME
 #undef FOLD_FI
@@ -205,9 +184,9 @@ END
 #define FOLD_B(e) e
 #define T bool
 #define NAME b8
-                            BEGIN
+BEGIN
 #include "lib/ops/ops.def"
-                                END
+END
 
                                     /* clang-format on */
 
