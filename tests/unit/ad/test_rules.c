@@ -92,7 +92,8 @@ static void check_case(int i, bool *seen) {
   }
   /* Away from the edges no rule changes anything. */
   uint64_t before = value_of(f, 1.75, -0.3, 1), after = value_of(g, 1.75, -0.3, 1);
-  cr_expect(before == after || (before << 1 == 0 && after << 1 == 0), "%s", cases[i].body); /* zeros may lose their sign */
+  cr_expect(before == after || (before << 1 == 0 && after << 1 == 0), "%s",
+            cases[i].body); /* zeros may lose their sign */
   sci_leave(&cx->env, &fr);
   sc_context_destroy(cx);
 }
