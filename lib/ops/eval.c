@@ -102,9 +102,6 @@ bool sci_scalar_is(sc_dtype dtype, sci_scalar v, double number) {
 
 /* clang-format off */
 
-#define PASTE_(a, b) a##b
-#define PASTE(a, b) PASTE_(a, b)
-
 /* Integers wrap; a division by zero gives 0 and the remainder follows: x - 0 * 0 = x. */
 #define INTEGER_HELPERS(T, U, name)                                                                                    \
   static T neg_##name(T a) { return (T)(0 - (U)a); }                                                                   \
@@ -116,7 +113,6 @@ bool sci_scalar_is(sc_dtype dtype, sci_scalar v, double number) {
   static T abs_##name(T a) { return a < 0 ? neg_##name(a) : a; }
 INTEGER_HELPERS(int64_t, uint64_t, i64)
 INTEGER_HELPERS(int32_t, uint32_t, i32)
-#define W(f) PASTE(f##_, NAME)
 
 /* What a signature makes of its fold expression: a value of the operand type, a predicate, or nothing. */
 #define FOLD_AS_F(e) *r = (T)(e)
@@ -132,30 +128,29 @@ INTEGER_HELPERS(int32_t, uint32_t, i32)
 /* Operations that do not take the type fold to 0 here and are never asked for. */
 #define SCI_OP(name, arity, sig, traits, nan, fold, ...)                                                               \
   case SCI_OP_##name: FOLD_AS_##sig(fold); break;
-#define BEGIN static void PASTE(eval_, NAME)(sci_op op, T a, T b, T c, T *r, bool *p) { (void)c; switch (op) {
-#define END } }
+/* clang-format on */
 
 #define FOLD_F(e) e
 #define FOLD_FI(e, i) e
 #define FOLD_B(e) 0
 #define T double
-#define NAME f64
 #define M(name) name
-BEGIN
+static void eval_f64(sci_op op, double a, double b, double c, double *r, bool *p) {
+  switch (op) {
 #include "lib/ops/ops.def"
-END
+  }
+}
 #undef T
-#undef NAME
 #undef M
 
 #define T float
-#define NAME f32
 #define M(name) name##f
-BEGIN
+static void eval_f32(sci_op op, float a, float b, float c, float *r, bool *p) {
+  switch (op) {
 #include "lib/ops/ops.def"
-END
+  }
+}
 #undef T
-#undef NAME
 #undef M
 #undef FOLD_F
 #undef FOLD_FI
@@ -163,37 +158,39 @@ END
 #define FOLD_F(e) 0
 #define FOLD_FI(e, i) i
 #define T int64_t
-#define NAME i64
-BEGIN
+#define W(name) name##_i64
+static void eval_i64(sci_op op, int64_t a, int64_t b, int64_t *r, bool *p) {
+  switch (op) {
 #include "lib/ops/ops.def"
-END
+  }
+}
 #undef T
-#undef NAME
+#undef W
 
 #define T int32_t
-#define NAME i32
-BEGIN
+#define W(name) name##_i32
+static void eval_i32(sci_op op, int32_t a, int32_t b, int32_t *r, bool *p) {
+  switch (op) {
 #include "lib/ops/ops.def"
-END
+  }
+}
 #undef T
-#undef NAME
+#undef W
 #undef FOLD_FI
 #undef FOLD_B
 
 #define FOLD_FI(e, i) 0
 #define FOLD_B(e) e
 #define T bool
-#define NAME b8
-BEGIN
+static void eval_b8(sci_op op, bool a, bool b, bool *r, bool *p) {
+  switch (op) {
 #include "lib/ops/ops.def"
-END
+  }
+}
 
-                                    /* clang-format on */
+/* ---- dispatch ---- */
 
-                                    /* ---- dispatch ---- */
-
-                                    sci_scalar
-                                    sci_op_eval(sci_op op, sc_dtype dtype, sc_dtype to, const sci_scalar *x) {
+sci_scalar sci_op_eval(sci_op op, sc_dtype dtype, sc_dtype to, const sci_scalar *x) {
   if (op == SCI_OP_select) return x[0].b8 ? x[1] : x[2];
   sci_scalar r = {.bits = 0};
   if (op == SCI_OP_cast) {
@@ -201,17 +198,13 @@ END
     return sci_scalar_from_bits(to, sci_scalar_bits(to, r));
   }
   sci_scalar a = x[0], b = sci_ops[op].arity > 1 ? x[1] : a, c = sci_ops[op].arity > 2 ? x[2] : a;
-  bool p = false;
+  bool p = false, unused;
   switch (dtype) {
   case SC_FLOAT64: eval_f64(op, a.f64, b.f64, c.f64, &r.f64, &p); break;
   case SC_FLOAT32: eval_f32(op, a.f32, b.f32, c.f32, &r.f32, &p); break;
-  case SC_INT64: eval_i64(op, a.i64, b.i64, c.i64, &r.i64, &p); break;
-  case SC_INT32: eval_i32(op, a.i32, b.i32, c.i32, &r.i32, &p); break;
-  case SC_BOOL: {
-    bool unused;
-    eval_b8(op, a.b8 != 0, b.b8 != 0, c.b8 != 0, &unused, &p);
-    break;
-  }
+  case SC_INT64: eval_i64(op, a.i64, b.i64, &r.i64, &p); break;
+  case SC_INT32: eval_i32(op, a.i32, b.i32, &r.i32, &p); break;
+  case SC_BOOL: eval_b8(op, a.b8 != 0, b.b8 != 0, &unused, &p); break;
   }
   sc_dtype result = sci_op_result(op, dtype);
   if (result == SC_BOOL) r = (sci_scalar){.b8 = p};
