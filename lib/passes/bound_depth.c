@@ -1,10 +1,11 @@
-/* Owns bound_depth: names for values used more than once and for what nests deeper than 32, so that backends print trees.
+/* Owns bound_depth: names for values used more than once and for what nests deeper than 32, so that backends print
+ * trees.
  *
- * A named value is computed once, in the innermost block that holds all its uses, before the first statement there that needs it. Sums of
- * int64 values short enough to be affine, and int32 made int64, are free: indices stay written out where they are used, unless they
- * nest too deep. A value
- * over mutable names means something else after an assignment, so its uses are gathered per block and between assignments only (a group);
- * everything else is one group per procedure. Groups are numbered operands first. */
+ * A named value is computed once, in the innermost block that holds all its uses, before the first statement there that
+ * needs it. Sums of int64 values short enough to be affine, and int32 made int64, are free: indices stay written out
+ * where they are used, unless they nest too deep. A value over mutable names means something else after an assignment,
+ * so its uses are gathered per block and between assignments only (a group); everything else is one group per
+ * procedure. Groups are numbered operands first. */
 #include "lib/passes/passes.h"
 #include "lib/program/walk.h"
 
@@ -17,15 +18,15 @@ typedef struct block_info {
 
 typedef struct group {
   sci_val v;
-  uint32_t args[3];  /* groups */
-  uint32_t uses;     /* how often it is written out, 2 standing for more */
-  uint32_t block;    /* innermost that holds the uses */
-  uint32_t first;    /* statement number of the first use */
-  uint32_t version;  /* of mutable names, when it was opened */
+  uint32_t args[3]; /* groups */
+  uint32_t uses;    /* how often it is written out, 2 standing for more */
+  uint32_t block;   /* innermost that holds the uses */
+  uint32_t first;   /* statement number of the first use */
+  uint32_t version; /* of mutable names, when it was opened */
   uint32_t depth;
-  uint32_t next;     /* named groups that go before the same statement */
-  sci_val name;      /* SCI_NIL: not named */
-  sci_val value;     /* rewritten, for its uses */
+  uint32_t next; /* named groups that go before the same statement */
+  sci_val name;  /* SCI_NIL: not named */
+  sci_val value; /* rewritten, for its uses */
   bool is_mutable, is_free;
 } group;
 
@@ -74,7 +75,8 @@ static uint32_t group_of(bound *x, sci_val v) {
     if (x->stack.n != before) continue;
     x->stack.n--;
     if (open_for_use(x, at)) continue;
-    group g = {.v = at, .block = x->block, .first = x->statement, .version = x->version, .name = SCI_NIL, .next = SCI_NIL};
+    group g = {
+        .v = at, .block = x->block, .first = x->statement, .version = x->version, .name = SCI_NIL, .next = SCI_NIL};
     g.is_free = is_free(x->s, value, at);
     g.is_mutable = value->flags & SCI_VAL_MUTABLE;
     for (int i = 0; i < arity; i++) g.args[i] = x->current[value->args[i]] - 1;
@@ -87,8 +89,10 @@ static uint32_t group_of(bound *x, sci_val v) {
 static uint32_t common_block(const bound *x, uint32_t a, uint32_t b) {
   const block_info *blocks = x->blocks.data;
   while (a != b) {
-    if (blocks[a].depth >= blocks[b].depth) a = blocks[a].parent;
-    else b = blocks[b].parent;
+    if (blocks[a].depth >= blocks[b].depth)
+      a = blocks[a].parent;
+    else
+      b = blocks[b].parent;
   }
   return a;
 }
@@ -133,7 +137,8 @@ static void name_shared(bound *x) {
     const sci_value *v = sci_value_at(x->s, g->v);
     if (v->kind != SCI_V_OP) continue;
     if (!g->is_free && g->uses > 1) g->name = g->v; /* stands for: to be named */
-    for (int j = 0; j < sci_ops[v->op].arity; j++) use(x, g->args[j], g->name == SCI_NIL ? g->uses : 1, g->block, g->first);
+    for (int j = 0; j < sci_ops[v->op].arity; j++)
+      use(x, g->args[j], g->name == SCI_NIL ? g->uses : 1, g->block, g->first);
   }
 }
 
@@ -161,7 +166,8 @@ static uint32_t statement_of(const bound *x, const group *g, const uint32_t *blo
   return at;
 }
 
-static void number_blocks(bound *x, sci_block b, uint32_t block, uint32_t *block_of, uint32_t *next_block, uint32_t *number) {
+static void number_blocks(bound *x, sci_block b, uint32_t block, uint32_t *block_of, uint32_t *next_block,
+                          uint32_t *number) {
   for (uint32_t i = 0; i < b.n; i++) {
     block_of[(*number)++] = block;
     if (b.stmts[i].kind != SCI_S_LOOP) continue;
@@ -237,7 +243,9 @@ static void visit(sci_rewriter *r, sci_block_builder *out, const sci_stmt *st) {
   for (uint32_t at = x->before[x->statement++]; at != SCI_NIL; at = x->groups.data[at].next) {
     const group *g = &x->groups.data[at];
     sci_name n = sci_value_at(x->s, g->value)->args[0];
-    sci_emit(out, (sci_stmt){.kind = SCI_S_ASSIGN, .declare = 1, .name = n, .buf = SCI_NIL, .index = SCI_NIL, .value = g->name});
+    sci_emit(
+        out,
+        (sci_stmt){.kind = SCI_S_ASSIGN, .declare = 1, .name = n, .buf = SCI_NIL, .index = SCI_NIL, .value = g->name});
   }
   if (st->kind == SCI_S_LOOP) {
     sci_emit(out, sci_loop_with(r->s, st, sci_rewrite_block(r, st->loop->body)));

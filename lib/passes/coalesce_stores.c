@@ -1,8 +1,9 @@
-/* Owns coalesce_stores: in scalar code, stores to neighbouring elements are put side by side, in ascending order, so that a backend may
- * write several at once.
+/* Owns coalesce_stores: in scalar code, stores to neighbouring elements are put side by side, in ascending order, so
+ * that a backend may write several at once.
  *
- * A store waits until something could tell: a load of its buffer's storage, another store there that may meet it, a call, a loop, or
- * for values over mutable names an assignment. Waiting stores of one storage leave together, in order of their elements. */
+ * A store waits until something could tell: a load of its buffer's storage, another store there that may meet it, a
+ * call, a loop, or for values over mutable names an assignment. Waiting stores of one storage leave together, in order
+ * of their elements. */
 #include <stdlib.h>
 
 #include "lib/passes/passes.h"
@@ -78,7 +79,8 @@ static void hold(coalescing *x, sci_block_builder *out, const sci_stmt *st) {
   sci_val base = sci_idx_add(x->s, st->index, sci_val_int(x->s, -constant));
   waiting w = {*st, constant + offset, x->order++};
   bool fits = w.element >= 0 && w.element < UINT32_MAX;
-  if (l->list.n && (l->base != base || !fits || sci_map_get(&l->elements, (uint32_t)w.element) != UINT32_MAX)) flush(x, l, out);
+  if (l->list.n && (l->base != base || !fits || sci_map_get(&l->elements, (uint32_t)w.element) != UINT32_MAX))
+    flush(x, l, out);
   if (!fits) {
     sci_emit(out, *st);
     return;
@@ -87,7 +89,8 @@ static void hold(coalescing *x, sci_block_builder *out, const sci_stmt *st) {
   l->base = base;
   sci_map_set(&l->elements, (uint32_t)w.element, 1);
   sci_vec_push(x->a, &l->list, w);
-  x->over_mutable |= ((sci_value_at(x->s, st->value)->flags | sci_value_at(x->s, st->index)->flags) & SCI_VAL_MUTABLE) != 0;
+  x->over_mutable |=
+      ((sci_value_at(x->s, st->value)->flags | sci_value_at(x->s, st->index)->flags) & SCI_VAL_MUTABLE) != 0;
 }
 
 static sci_block coalesce(coalescing *x, sci_block b);

@@ -50,8 +50,10 @@ static void read_switches(sci_env *env, const char *text, bool off[N_PASSES]) {
     if (n) {
       int at = text[0] == '-' ? find(text + 1, n - 1) : -1;
       if (at < 0)
-        sci_fail(env, SC_ERR_NAME, "passes: '%.*s' is no switch; a pass is switched off by -name, name one of: %s", (int)n, text, pass_list(env));
-      if (pipeline[at].needed) sci_fail(env, SC_ERR_NAME, "passes: %s cannot be switched off, backends rely on it", pipeline[at].name);
+        sci_fail(env, SC_ERR_NAME, "passes: '%.*s' is no switch; a pass is switched off by -name, name one of: %s",
+                 (int)n, text, pass_list(env));
+      if (pipeline[at].needed)
+        sci_fail(env, SC_ERR_NAME, "passes: %s cannot be switched off, backends rely on it", pipeline[at].name);
       off[at] = true;
     }
     text += n + (text[n] == ',');

@@ -1,8 +1,8 @@
 /* Owns fold_arith: values are simplified again with what is known of their names, and names that nothing needs go.
  *
- * A name that stands for a constant, a variable or another name is replaced by it, and so is one whose uses all share its block: what is
- * computed once and what is written out is bound_depth's choice, and until then operations see through such names. Values over
- * mutable names stay where they are. */
+ * A name that stands for a constant, a variable or another name is replaced by it, and so is one whose uses all share
+ * its block: what is computed once and what is written out is bound_depth's choice, and until then operations see
+ * through such names. Values over mutable names stay where they are. */
 #include "lib/passes/passes.h"
 #include "lib/program/walk.h"
 
@@ -33,7 +33,8 @@ static void note_uses(void *user, sci_val v, bool is_index) {
     x->seen[v] = x->seen[v] ? UINT32_MAX : x->block + 1;
     const sci_value *value = sci_value_at(x->s, v);
     if (value->kind == SCI_V_NAME) x->spread[value->args[0]] |= x->seen[v] != x->home[value->args[0]];
-    for (int i = 0; value->kind == SCI_V_OP && i < sci_ops[value->op].arity; i++) sci_vec_push(x->a, &x->stack, value->args[i]);
+    for (int i = 0; value->kind == SCI_V_OP && i < sci_ops[value->op].arity; i++)
+      sci_vec_push(x->a, &x->stack, value->args[i]);
   }
 }
 
@@ -68,7 +69,8 @@ static void simplify(sci_rewriter *r, sci_block_builder *out, const sci_stmt *st
     ++*x->changes;
     return;
   }
-  *x->changes += copy.index != st->index || copy.value != st->value || (st->kind == SCI_S_CALL && copy.call != st->call);
+  *x->changes +=
+      copy.index != st->index || copy.value != st->value || (st->kind == SCI_S_CALL && copy.call != st->call);
   sci_emit(out, copy);
 }
 
@@ -90,8 +92,10 @@ static bool is_live(const folding *x, const sci_stmt *st) {
 static void mark(folding *x, sci_block b) {
   for (uint32_t i = b.n; i-- > 0;) {
     const sci_stmt *st = &b.stmts[i];
-    if (st->kind == SCI_S_LOOP) mark(x, st->loop->body);
-    else if (is_live(x, st)) sci_stmt_values(st, need, x->reach);
+    if (st->kind == SCI_S_LOOP)
+      mark(x, st->loop->body);
+    else if (is_live(x, st))
+      sci_stmt_values(st, need, x->reach);
   }
 }
 
@@ -102,8 +106,10 @@ static void sweep(sci_rewriter *r, sci_block_builder *out, const sci_stmt *st) {
     if (loop.loop->body.n) sci_emit(out, loop);
     return;
   }
-  if (is_live(x, st)) sci_emit(out, *st);
-  else ++*x->changes;
+  if (is_live(x, st))
+    sci_emit(out, *st);
+  else
+    ++*x->changes;
 }
 
 static const sci_proc *simplify_proc(const sci_program *p, const sci_proc *q, void *user) {

@@ -1,8 +1,8 @@
 /* Owns form_fma: a product that feeds a sum becomes a fused multiply-add, which rounds once.
  *
- * a * b + c is fma(a, b, c), a * b - c is fma(a, b, -c), c - a * b is fma(-a, b, c). A sum of two products stays (a * a - b * b is exactly 0
- * at a = b), and so does every use of a product that some other use needs anyway: a product is fused into all of its sums or into none.
- * This is the only place where fused multiply-adds come from. */
+ * a * b + c is fma(a, b, c), a * b - c is fma(a, b, -c), c - a * b is fma(-a, b, c). A sum of two products stays (a * a
+ * - b * b is exactly 0 at a = b), and so does every use of a product that some other use needs anyway: a product is
+ * fused into all of its sums or into none. This is the only place where fused multiply-adds come from. */
 #include "lib/passes/passes.h"
 #include "lib/program/walk.h"
 
@@ -46,8 +46,10 @@ static sci_val fused(const fusing *x, const sci_value *sum, int at) {
   sci_val c = x->to[sci_reach_at(x->reach, sum->args[!at])];
   if (sum->op == SCI_OP_sub && at == 0) c = sci_val_op1(s, SCI_OP_neg, c);
   if (sum->op == SCI_OP_sub && at == 1) {
-    if (sci_val_is_const(s, b)) b = sci_val_op1(s, SCI_OP_neg, b);
-    else a = sci_val_op1(s, SCI_OP_neg, a);
+    if (sci_val_is_const(s, b))
+      b = sci_val_op1(s, SCI_OP_neg, b);
+    else
+      a = sci_val_op1(s, SCI_OP_neg, a);
   }
   return sci_val_op(s, SCI_OP_fma, (sc_dtype)product.dtype, (sci_val[]){a, b, c});
 }

@@ -1,9 +1,9 @@
 /* Owns forward_loads: a load of an element whose value is known takes that value.
  *
- * Known are the elements of constant tables, what an earlier load gave and what an earlier store put, in this block or one around it. An
- * element is named by its storage, the index without its constant (the base) and the constant. A store forgets all elements of its
- * storage with another base, for two bases may meet; a call forgets what it writes, a loop, from its beginning, what its body
- * writes. Values over mutable names are not remembered. */
+ * Known are the elements of constant tables, what an earlier load gave and what an earlier store put, in this block or
+ * one around it. An element is named by its storage, the index without its constant (the base) and the constant. A
+ * store forgets all elements of its storage with another base, for two bases may meet; a call forgets what it writes, a
+ * loop, from its beginning, what its body writes. Values over mutable names are not remembered. */
 #include "lib/passes/passes.h"
 #include "lib/program/map.h"
 #include "lib/program/walk.h"
@@ -122,8 +122,13 @@ static void visit_load(forwarding *x, sci_block_builder *out, sci_stmt st) {
     return;
   }
   ++*x->changes;
-  if (sci_value_at(x->s, value)->kind != SCI_V_OP) sci_subst_name(x->subst, st.name, value);
-  else sci_emit(out, (sci_stmt){.kind = SCI_S_ASSIGN, .declare = 1, .name = st.name, .buf = SCI_NIL, .index = SCI_NIL, .value = value});
+  if (sci_value_at(x->s, value)->kind != SCI_V_OP)
+    sci_subst_name(x->subst, st.name, value);
+  else
+    sci_emit(
+        out,
+        (sci_stmt){
+            .kind = SCI_S_ASSIGN, .declare = 1, .name = st.name, .buf = SCI_NIL, .index = SCI_NIL, .value = value});
 }
 
 static void visit_store(forwarding *x, const sci_stmt *st) {
@@ -131,8 +136,10 @@ static void visit_store(forwarding *x, const sci_stmt *st) {
   int64_t offset;
   memory *m = memory_at(x, sci_storage(x->s, st->buf, &offset));
   bool named = name_element(x, st->buf, st->index, &e);
-  if (!named || e.base != m->base) m->version++;
-  else m->foreign++;
+  if (!named || e.base != m->base)
+    m->version++;
+  else
+    m->foreign++;
   m->base = named ? e.base : SCI_NIL;
   if (!named) return;
   if (!(sci_value_at(x->s, st->value)->flags & SCI_VAL_MUTABLE)) {

@@ -1,9 +1,10 @@
 /* Owns fuse_elementwise: a producer is computed where it is used, and its buffer goes.
  *
- * The plan (fuse_plan.c) says which writers go. Here a load of what such a writer would have stored becomes the writer's value at the
- * trips that write that element: its loads and names come out in front of the load, with fresh names, loads of other
- * such writers in turn (on a stack of their own: producers may chain a million deep). A store outside loops hands its value on, by name where
- * an inner block needs it. The same element needed twice in a block is computed once. */
+ * The plan (fuse_plan.c) says which writers go. Here a load of what such a writer would have stored becomes the
+ * writer's value at the trips that write that element: its loads and names come out in front of the load, with fresh
+ * names, loads of other such writers in turn (on a stack of their own: producers may chain a million deep). A store
+ * outside loops hands its value on, by name where an inner block needs it. The same element needed twice in a block is
+ * computed once. */
 #include "lib/passes/fuse_plan.h"
 #include "lib/program/walk.h"
 
@@ -45,7 +46,8 @@ static sci_val body_leaf(fusion *x, const frame *f, const sci_value *v, sci_val 
 static sci_val body_value(fusion *x, const frame *f, sci_val v) {
   sci_store *s = x->plan.s;
   sci_arena *a = x->plan.a;
-  if (is_leaf(s, v)) return body_leaf(x, f, &(sci_value){.kind = sci_value_at(s, v)->kind, .args = {sci_value_at(s, v)->args[0]}}, v);
+  if (is_leaf(s, v))
+    return body_leaf(x, f, &(sci_value){.kind = sci_value_at(s, v)->kind, .args = {sci_value_at(s, v)->args[0]}}, v);
   sci_arena_mark here = sci_arena_here(a);
   sci_map done;
   SCI_VEC(sci_val) stack = {0};
@@ -64,7 +66,9 @@ static sci_val body_value(fusion *x, const frame *f, sci_val v) {
     }
     if (waits) continue;
     stack.n--;
-    sci_val to = value.kind != SCI_V_OP ? body_leaf(x, f, &value, at) : same ? at : sci_val_op(s, (sci_op)value.op, (sc_dtype)value.dtype, args);
+    sci_val to = value.kind != SCI_V_OP ? body_leaf(x, f, &value, at)
+                 : same                 ? at
+                                        : sci_val_op(s, (sci_op)value.op, (sc_dtype)value.dtype, args);
     sci_map_set(&done, at, to);
   }
   sci_val result = sci_map_get(&done, v);
@@ -97,7 +101,8 @@ static void remember(fusion *x, fuse_writer *w, sci_val index, sci_val value) {
 
 static void enter(fusion *x, fuse_writer *w, sci_val index) {
   sci_arena *a = x->plan.a;
-  frame f = {.w = w, .index = index, .values = SCI_ARRAY(a, sci_val, w->n_body), .solved = SCI_ARRAY(a, sci_val, w->n_loops)};
+  frame f = {
+      .w = w, .index = index, .values = SCI_ARRAY(a, sci_val, w->n_body), .solved = SCI_ARRAY(a, sci_val, w->n_loops)};
   sci_val solved[FUSE_MAX_LOOPS];
   sci_fuse_solve(&x->plan, w, index, false, solved);
   memcpy(f.solved, solved, w->n_loops * sizeof *solved);
@@ -129,7 +134,8 @@ static void advance(fusion *x, sci_block_builder *out) {
     value = body_value(x, &f, st->value);
   } else {
     sci_val index = body_value(x, &f, st->index);
-    fuse_writer *w = site->site && x->plan.writers.data[site->site - 1].fused ? &x->plan.writers.data[site->site - 1] : NULL;
+    fuse_writer *w =
+        site->site && x->plan.writers.data[site->site - 1].fused ? &x->plan.writers.data[site->site - 1] : NULL;
     if (!w) {
       value = emit_load(x, out, st, index);
     } else if (is_plain(w)) {
@@ -165,7 +171,8 @@ static sci_val inlined(fusion *x, sci_block_builder *out, fuse_writer *w, sci_va
     user->values[user->done++] = value;
   }
   /* A block with loops may use it in there: once is enough. */
-  if (x->plan.blocks.data[x->block].has_loops && !is_leaf(x->plan.s, value)) value = sci_emit_let(out, x->plan.s, value, NULL);
+  if (x->plan.blocks.data[x->block].has_loops && !is_leaf(x->plan.s, value))
+    value = sci_emit_let(out, x->plan.s, value, NULL);
   remember(x, w, index, value);
   return value;
 }
@@ -194,7 +201,8 @@ static void hand_on(fusion *x, sci_block_builder *out, fuse_writer *w, const sci
 static void visit(sci_rewriter *r, sci_block_builder *out, const sci_stmt *st) {
   fusion *x = r->user;
   const fuse_stmt *at = &x->plan.stmts.data[x->number++];
-  fuse_writer *w = at->writer && x->plan.writers.data[at->writer - 1].fused ? &x->plan.writers.data[at->writer - 1] : NULL;
+  fuse_writer *w =
+      at->writer && x->plan.writers.data[at->writer - 1].fused ? &x->plan.writers.data[at->writer - 1] : NULL;
   if (st->kind == SCI_S_LOAD) {
     visit_load(x, out, at);
   } else if (st->kind == SCI_S_STORE && w) {

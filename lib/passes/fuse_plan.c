@@ -40,7 +40,8 @@ static void survey_block(survey *v, sci_block b, uint32_t block) {
     sci_vec_push(x->a, &x->stmts, (fuse_stmt){.st = st, .block = block, .end = number});
     if (st->kind == SCI_S_LOAD || st->kind == SCI_S_STORE) note(v, st->buf, number, st->kind == SCI_S_STORE, false);
     if (st->kind == SCI_S_CALL)
-      for (uint32_t j = 0; j < st->call->n; j++) note(v, st->call->views[j].buf, number, j >= x->p->procs[st->call->proc]->n_in, true);
+      for (uint32_t j = 0; j < st->call->n; j++)
+        note(v, st->call->views[j].buf, number, j >= x->p->procs[st->call->proc]->n_in, true);
     if (st->kind == SCI_S_LOAD || (st->kind == SCI_S_ASSIGN && st->declare)) x->home[st->name] = block;
     if (st->kind != SCI_S_LOOP) continue;
     fuse_block inner = {.parent = block, .depth = x->blocks.data[block].depth + 1, .loop = number};
@@ -63,8 +64,10 @@ static int by_storage(const void *p, const void *q) {
 static uint32_t common_block(const fuse_plan *x, uint32_t a, uint32_t b) {
   const fuse_block *blocks = x->blocks.data;
   while (a != b) {
-    if (blocks[a].depth >= blocks[b].depth) a = blocks[a].parent;
-    else b = blocks[b].parent;
+    if (blocks[a].depth >= blocks[b].depth)
+      a = blocks[a].parent;
+    else
+      b = blocks[b].parent;
   }
   return a;
 }
@@ -127,7 +130,8 @@ static bool is_injective(const fuse_writer *w) {
   int64_t span = 0;
   for (uint32_t i = w->n_loops; i-- > 0;) {
     int64_t own;
-    if (w->coefficient[i] <= span || __builtin_mul_overflow(w->coefficient[i], sci_loop_trips(w->loops[i]) - 1, &own)) return false;
+    if (w->coefficient[i] <= span || __builtin_mul_overflow(w->coefficient[i], sci_loop_trips(w->loops[i]) - 1, &own))
+      return false;
     if (__builtin_add_overflow(span, own, &span)) return false;
   }
   return true;
@@ -160,7 +164,8 @@ static bool read_nest(fuse_plan *x, fuse_writer *w, sci_affine *f) {
 /* False: the store's element is not known well enough, and neither is the buffer. */
 static bool make_writer(fuse_plan *x, sci_buf storage, uint32_t number, uint32_t block) {
   const sci_stmt *st = x->stmts.data[number].st;
-  fuse_writer w = {.number = number, .block = block, .storage = storage, .unit = unit_in(x, number, block), .result = SCI_NIL};
+  fuse_writer w = {
+      .number = number, .block = block, .storage = storage, .unit = unit_in(x, number, block), .result = SCI_NIL};
   sci_val index = storage_index(x, st);
   sci_range r = sci_range_of(x->facts, index);
   sci_affine f;
@@ -177,7 +182,8 @@ static bool make_writer(fuse_plan *x, sci_buf storage, uint32_t number, uint32_t
   uint32_t id = (uint32_t)x->writers.n;
   x->stmts.data[w.unit].writer = id;
   if (w.blocked) return true;
-  for (uint32_t b = x->stmts.data[number].block; b != block; b = x->blocks.data[b].parent) x->blocks.data[b].writer = id;
+  for (uint32_t b = x->stmts.data[number].block; b != block; b = x->blocks.data[b].parent)
+    x->blocks.data[b].writer = id;
   for (uint32_t i = 0; i < w.n_body; i++) x->slot[x->stmts.data[w.body[i]].st->name] = i + 1;
   return true;
 }
@@ -198,14 +204,18 @@ static void link_site(fuse_plan *x, uint32_t number, uint32_t from, uint32_t to)
   uint32_t lo = from, hi = to; /* the first writer that ends at or after the site's first element */
   while (known && lo < hi) {
     uint32_t mid = lo + (hi - lo) / 2;
-    if (x->writers.data[mid].hi < r.lo) lo = mid + 1;
-    else hi = mid;
+    if (x->writers.data[mid].hi < r.lo)
+      lo = mid + 1;
+    else
+      hi = mid;
   }
   for (uint32_t i = known ? lo : from; i < to && (!known || x->writers.data[i].lo <= r.hi); i++) {
     fuse_writer *w = &x->writers.data[i];
     bool inside = known && w->lo <= r.lo && r.hi <= w->hi;
-    if (!inside || unit_in(x, number, w->block) <= w->unit) w->blocked = true;
-    else site->site = i + 1;
+    if (!inside || unit_in(x, number, w->block) <= w->unit)
+      w->blocked = true;
+    else
+      site->site = i + 1;
   }
 }
 
@@ -232,7 +242,9 @@ static void plan_storage(survey *v, size_t from, size_t to) {
     uint32_t id = first + (uint32_t)i + 1;
     overlap |= i && writers[i].lo <= writers[i - 1].hi;
     x->stmts.data[writers[i].unit].writer = id;
-    for (uint32_t b = x->stmts.data[writers[i].number].block; !writers[i].blocked && b != block; b = x->blocks.data[b].parent) x->blocks.data[b].writer = id;
+    for (uint32_t b = x->stmts.data[writers[i].number].block; !writers[i].blocked && b != block;
+         b = x->blocks.data[b].parent)
+      x->blocks.data[b].writer = id;
   }
   for (size_t i = 0; i < n; i++) writers[i].blocked |= overlap;
   for (size_t i = from; i < to; i++)
@@ -262,8 +274,10 @@ static bool take_digit(fuse_plan *x, sci_val *r, int64_t c, int64_t lo, int64_t 
   if (!sci_affine_of(x->s, *r, &f)) return false;
   for (uint32_t i = 0; i < f.n; i++) {
     int64_t k = f.terms[i].coefficient;
-    if (k % c == 0) add_term(&quotient, f.terms[i].term, k / c);
-    else add_term(&remainder, f.terms[i].term, k);
+    if (k % c == 0)
+      add_term(&quotient, f.terms[i].term, k / c);
+    else
+      add_term(&remainder, f.terms[i].term, k);
   }
   sci_range small = {0, 0, true, true};
   if (remainder.n) small = sci_range_of(x->facts, sci_affine_value(x->s, &remainder));
@@ -314,7 +328,8 @@ static sci_val composed(fuse_plan *x, const fuse_writer *around, const fuse_inst
     sci_val term = f.terms[i].term;
     const sci_value *v = sci_value_at(x->s, term);
     if (v->kind == SCI_V_OP && v->flags & (SCI_VAL_NAME | SCI_VAL_VAR)) return SCI_NIL;
-    if (v->kind == SCI_V_NAME && x->blocks.data[x->home[v->args[0]]].writer == (uint32_t)(around - x->writers.data) + 1) return SCI_NIL;
+    if (v->kind == SCI_V_NAME && x->blocks.data[x->home[v->args[0]]].writer == (uint32_t)(around - x->writers.data) + 1)
+      return SCI_NIL;
     for (uint32_t j = 0; v->kind == SCI_V_VAR && j < around->n_loops; j++)
       if (around->loops[j]->var == v->args[0]) term = at->solved[j];
     sum = sci_idx_add(x->s, sum, sci_idx_mul(x->s, term, f.terms[i].coefficient));
@@ -373,8 +388,10 @@ static bool is_written(const survey *v, sci_buf storage, uint32_t from, uint32_t
   while (lo < hi) {
     size_t mid = lo + (hi - lo) / 2;
     const access *at = &v->list.data[mid];
-    if (at->storage == storage && at->number <= from) lo = mid + 1;
-    else hi = mid;
+    if (at->storage == storage && at->number <= from)
+      lo = mid + 1;
+    else
+      hi = mid;
   }
   for (; lo < v->list.n && v->list.data[lo].storage == storage && v->list.data[lo].number <= to; lo++)
     if (v->list.data[lo].write) return true;

@@ -1,9 +1,10 @@
-/* Owns pack_workspace: every private buffer gets its place, buffers that are not alive together share one, and what nothing touches goes.
+/* Owns pack_workspace: every private buffer gets its place, buffers that are not alive together share one, and what
+ * nothing touches goes.
  *
- * A buffer lives from the first to the last statement of the procedure's outermost block that touches it. Buffers of 8 KiB or more go to
- * the workspace, at multiples of 64 bytes, the others to the stack; where the stack of a call chain would pass 32 KiB,
- * the largest of the caller's follow them. On the stack each dtype has a region of its own (in the order of dtypes, each from a
- * multiple of 64 bytes), so that a backend may spell it as one array per dtype. */
+ * A buffer lives from the first to the last statement of the procedure's outermost block that touches it. Buffers of 8
+ * KiB or more go to the workspace, at multiples of 64 bytes, the others to the stack; where the stack of a call chain
+ * would pass 32 KiB, the largest of the caller's follow them. On the stack each dtype has a region of its own (in the
+ * order of dtypes, each from a multiple of 64 bytes), so that a backend may spell it as one array per dtype. */
 #include <stdlib.h>
 
 #include "lib/passes/passes.h"
@@ -87,8 +88,8 @@ static int by_end(const void *p, const void *q) {
 }
 
 /* Places those lives (in order of their beginnings) that `in` selects; returns the area's size. */
-static int64_t place(sci_arena *a, const life *lives, uint32_t n, bool (*in)(const life *, int64_t), int64_t key, int64_t unit, int64_t base,
-                     sci_local *locals) {
+static int64_t place(sci_arena *a, const life *lives, uint32_t n, bool (*in)(const life *, int64_t), int64_t key,
+                     int64_t unit, int64_t base, sci_local *locals) {
   area x = {.a = a};
   const life **ends = SCI_ARRAY(a, const life *, n);
   uint32_t n_ends = 0, dead = 0;
@@ -159,7 +160,8 @@ static int64_t place_stack(sci_arena *a, const life *lives, uint32_t n, int64_t 
   int64_t size = 0;
   for (int dtype = 0; dtype < SC_DTYPE_COUNT; dtype++) {
     int64_t base = round_up(size, LINE);
-    int64_t top = place(a, lives, n, small_of, threshold * 8 + dtype, (int64_t)sc_dtype_size((sc_dtype)dtype), base, locals);
+    int64_t top =
+        place(a, lives, n, small_of, threshold * 8 + dtype, (int64_t)sc_dtype_size((sc_dtype)dtype), base, locals);
     if (top) size = base + top;
   }
   return size;
@@ -179,9 +181,12 @@ static void callee_totals(const packing *x, sci_block b, int64_t *stack, int64_t
 
 static bool same_packing(const sci_proc *a, const sci_proc *b) {
   if (a->n_locals != b->n_locals) return false;
-  if (a->workspace_self != b->workspace_self || a->workspace_total != b->workspace_total || a->stack_self != b->stack_self) return false;
+  if (a->workspace_self != b->workspace_self || a->workspace_total != b->workspace_total ||
+      a->stack_self != b->stack_self)
+    return false;
   for (uint32_t i = 0; i < a->n_locals; i++)
-    if (a->locals[i].offset != b->locals[i].offset || a->locals[i].in_workspace != b->locals[i].in_workspace) return false;
+    if (a->locals[i].offset != b->locals[i].offset || a->locals[i].in_workspace != b->locals[i].in_workspace)
+      return false;
   return true;
 }
 

@@ -4,11 +4,12 @@
 
 #include "lib/program/program.h"
 
-/* Runs the pipeline as the options say (NULL: defaults) and returns a new program, deferred as sci_program_create has it, with one
- * report per pass run. Unwinds on failure; the given program stays as it is. */
+/* Runs the pipeline as the options say (NULL: defaults) and returns a new program, deferred as sci_program_create has
+ * it, with one report per pass run. Unwinds on failure; the given program stays as it is. */
 sci_program *sci_run_passes(const sci_program *p, const sc_lower_options *options);
-/* The passes that backends rely on, alone: for a program of any origin. Cheap on one that had them. Every backend gets its program from
- * here or from sci_run_passes: its private buffers have places, its values are trees of bounded depth without duplication. */
+/* The passes that backends rely on, alone: for a program of any origin. Cheap on one that had them. Every backend gets
+ * its program from here or from sci_run_passes: its private buffers have places, its values are trees of bounded depth
+ * without duplication. */
 sci_program *sci_finish_program(const sci_program *p);
 
 /* Gives `options->dump` the text of p when dump_after names `stage` ("lower" or a pass). */

@@ -25,7 +25,8 @@ static void renumber(sci_rewriter *r, sci_block_builder *out, const sci_stmt *st
 
 sci_program *sci_pass_prune_procedures(const sci_program *p, int64_t *changes) {
   sci_store *s = p->store;
-  uint32_t *number = SCI_ARRAY(&s->env->scratch, uint32_t, p->n_procs); /* new index per old procedure; SCI_NIL: dropped */
+  uint32_t *number =
+      SCI_ARRAY(&s->env->scratch, uint32_t, p->n_procs); /* new index per old procedure; SCI_NIL: dropped */
   for (uint32_t i = 0; i < p->n_procs; i++) number[i] = i + 1 == p->n_procs ? 0 : SCI_NIL;
   uint32_t n = 0;
   for (uint32_t i = p->n_procs; i-- > 0;)

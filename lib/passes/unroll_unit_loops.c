@@ -25,8 +25,10 @@ static void visit(sci_rewriter *r, sci_block_builder *out, const sci_stmt *st) {
     return;
   }
   sci_block body = trips ? sci_rewrite_block(r, l->body) : (sci_block){0, NULL};
-  if (body.n) sci_emit(out, sci_loop_with(r->s, st, body));
-  else ++*x->changes;
+  if (body.n)
+    sci_emit(out, sci_loop_with(r->s, st, body));
+  else
+    ++*x->changes;
 }
 
 static bool has_loops(sci_block b) {

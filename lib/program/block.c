@@ -20,7 +20,8 @@ void sci_emit_store(sci_block_builder *b, sci_buf buf, sci_val index, sci_val va
 }
 
 static sci_stmt assignment(sci_name n, sci_val value, bool declare) {
-  return (sci_stmt){.kind = SCI_S_ASSIGN, .declare = declare, .name = n, .buf = SCI_NIL, .index = SCI_NIL, .value = value};
+  return (sci_stmt){
+      .kind = SCI_S_ASSIGN, .declare = declare, .name = n, .buf = SCI_NIL, .index = SCI_NIL, .value = value};
 }
 
 sci_val sci_emit_let(sci_block_builder *b, sci_store *s, sci_val value, const char *hint) {
@@ -39,7 +40,8 @@ void sci_emit_assign(sci_block_builder *b, sci_name n, sci_val value) {
   sci_emit(b, assignment(n, value, false));
 }
 
-sci_stmt sci_loop_stmt(sci_store *s, sci_loop_kind kind, sci_var var, int64_t start, int64_t stop, int64_t step, sci_block body) {
+sci_stmt sci_loop_stmt(sci_store *s, sci_loop_kind kind, sci_var var, int64_t start, int64_t stop, int64_t step,
+                       sci_block body) {
   sci_loop *l = SCI_NEW(&s->arena, sci_loop);
   *l = (sci_loop){var, (uint8_t)kind, start, stop, step, body};
   return (sci_stmt){.kind = SCI_S_LOOP, .name = SCI_NIL, .buf = SCI_NIL, .index = SCI_NIL, .value = SCI_NIL, .loop = l};

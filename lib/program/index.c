@@ -1,7 +1,8 @@
 /* Owns index arithmetic: affine forms of int64 values and their one canonical spelling.
  *
- * int64 arithmetic wraps, so sums and constant multiples form a ring and may be regrouped freely; sci_val_op sends int64 sums here, which
- * makes equal affine values equal ids. Division and remainder regroup only where the caller promises that nothing wraps. */
+ * int64 arithmetic wraps, so sums and constant multiples form a ring and may be regrouped freely; sci_val_op sends
+ * int64 sums here, which makes equal affine values equal ids. Division and remainder regroup only where the caller
+ * promises that nothing wraps. */
 #include "lib/program/value.h"
 
 enum { MAX_TERMS = (int)(sizeof((sci_affine){0}.terms) / sizeof((sci_affine){0}.terms[0])), MAX_VISITS = 64 };
@@ -74,7 +75,9 @@ static bool before(int64_t ka, sci_val a, int64_t kb, sci_val b) {
 
 static void sort_terms(sci_affine *f) {
   for (uint32_t i = 1; i < f->n; i++)
-    for (uint32_t j = i; j && before(f->terms[j].coefficient, f->terms[j].term, f->terms[j - 1].coefficient, f->terms[j - 1].term); j--) {
+    for (uint32_t j = i;
+         j && before(f->terms[j].coefficient, f->terms[j].term, f->terms[j - 1].coefficient, f->terms[j - 1].term);
+         j--) {
       sci_val term = f->terms[j].term;
       int64_t k = f->terms[j].coefficient;
       f->terms[j] = f->terms[j - 1];
@@ -108,8 +111,11 @@ sci_val sci_affine_value(sci_store *s, sci_affine *f) {
       constant = 0;
     }
     bool minus = k < 0 && k != INT64_MIN; /* INT64_MIN has no magnitude */
-    if (sum == SCI_NIL) sum = k == -1 ? sci_intern_op(s, SCI_OP_neg, SC_INT64, &t) : multiple(s, t, k);
-    else sum = sci_intern_op(s, minus ? SCI_OP_sub : SCI_OP_add, SC_INT64, (sci_val[]){sum, multiple(s, t, minus ? -k : k)});
+    if (sum == SCI_NIL)
+      sum = k == -1 ? sci_intern_op(s, SCI_OP_neg, SC_INT64, &t) : multiple(s, t, k);
+    else
+      sum =
+          sci_intern_op(s, minus ? SCI_OP_sub : SCI_OP_add, SC_INT64, (sci_val[]){sum, multiple(s, t, minus ? -k : k)});
   }
   if (!constant) return sum;
   bool minus = constant < 0 && constant != INT64_MIN;
@@ -120,9 +126,12 @@ sci_val sci_affine_value(sci_store *s, sci_affine *f) {
 sci_val sci_affine_op(sci_store *s, sci_op op, const sci_val *args) {
   sci_affine f = {0};
   bool fits;
-  if (op == SCI_OP_mul) fits = accumulate(s, &f, args[0], (int64_t)sci_value_at(s, args[1])->bits);
-  else if (op == SCI_OP_neg) fits = accumulate(s, &f, args[0], -1);
-  else fits = accumulate(s, &f, args[0], 1) && accumulate(s, &f, args[1], op == SCI_OP_sub ? -1 : 1);
+  if (op == SCI_OP_mul)
+    fits = accumulate(s, &f, args[0], (int64_t)sci_value_at(s, args[1])->bits);
+  else if (op == SCI_OP_neg)
+    fits = accumulate(s, &f, args[0], -1);
+  else
+    fits = accumulate(s, &f, args[0], 1) && accumulate(s, &f, args[1], op == SCI_OP_sub ? -1 : 1);
   return fits ? sci_affine_value(s, &f) : SCI_NIL;
 }
 

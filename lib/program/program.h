@@ -1,15 +1,17 @@
 /* The program dialect's data: procedures, buffers, loops, statements and scalar values.
  *
- * A program shares one `store` (arena, values, names, buffers, tables) with every program that passes derived from it. A pass never
- * changes a program: it builds a new sci_program whose unchanged procedures and statements are the old ones' own.
- * Ids of values, names, loop variables and buffers belong to the store, so they stay meaningful across passes; an
- * inlined copy gets fresh names, variables and buffers.
+ * A program shares one `store` (arena, values, names, buffers, tables) with every program that passes derived from it.
+ * A pass never changes a program: it builds a new sci_program whose unchanged procedures and statements are the old
+ * ones' own. Ids of values, names, loop variables and buffers belong to the store, so they stay meaningful across
+ * passes; an inlined copy gets fresh names, variables and buffers.
  *
- * Scalar values are pure and interned: constants, scalar names, loop variables, operations of ops.def. Their operands precede them.
- * A value is evaluated where a statement uses it. Names are assigned once, unless declared mutable: then a later assignment in
- * the same or an inner block changes them (loop-carried accumulators). Loads, stores, assignments and calls are statements.
+ * Scalar values are pure and interned: constants, scalar names, loop variables, operations of ops.def. Their operands
+ * precede them. A value is evaluated where a statement uses it. Names are assigned once, unless declared mutable: then
+ * a later assignment in the same or an inner block changes them (loop-carried accumulators). Loads, stores, assignments
+ * and calls are statements.
  *
- * Index values are int64 arithmetic over loop variables and names; they never overflow and address buffers in elements. */
+ * Index values are int64 arithmetic over loop variables and names; they never overflow and address buffers in elements.
+ */
 #ifndef SCI_PROGRAM_PROGRAM_H
 #define SCI_PROGRAM_PROGRAM_H
 
@@ -32,7 +34,7 @@ typedef struct sci_value { /* 32 bytes */
   uint32_t args[3]; /* OP: values; NAME: the name; VAR: the variable */
   uint64_t bits;    /* CONST: sci_scalar_bits */
   uint32_t hash;
-  uint32_t flags;   /* sci_value_flag, of the value and all it is made of */
+  uint32_t flags; /* sci_value_flag, of the value and all it is made of */
 } sci_value;
 
 typedef enum sci_value_flag {
@@ -64,11 +66,11 @@ typedef struct sci_buffer {
 } sci_buffer;
 
 typedef enum sci_loop_kind {
-  SCI_LOOP_INDEPENDENT, /* iterations touch disjoint stores and may run in any order, or at once; a private buffer that only the body
-                           touches is each iteration's own */
+  SCI_LOOP_INDEPENDENT, /* iterations touch disjoint stores and may run in any order, or at once; a private buffer that
+                           only the body touches is each iteration's own */
   SCI_LOOP_REDUCE,      /* carries accumulators only; the order is kept */
   SCI_LOOP_SERIAL,
-  SCI_LOOP_VECTOR,      /* independent, and chosen to run in lanes: the body is written for one iteration */
+  SCI_LOOP_VECTOR, /* independent, and chosen to run in lanes: the body is written for one iteration */
 } sci_loop_kind;
 
 typedef enum sci_stmt_kind { SCI_S_LOAD, SCI_S_STORE, SCI_S_ASSIGN, SCI_S_LOOP, SCI_S_CALL } sci_stmt_kind;
@@ -96,7 +98,7 @@ typedef struct sci_block {
 
 typedef struct sci_loop {
   sci_var var;
-  uint8_t kind; /* sci_loop_kind */
+  uint8_t kind;              /* sci_loop_kind */
   int64_t start, stop, step; /* start, start + step, ... < stop; step > 0 */
   sci_block body;
 } sci_loop;
@@ -107,8 +109,8 @@ typedef struct sci_view {
 } sci_view;
 
 typedef struct sci_call {
-  uint32_t proc;  /* index into the program's procedures, less than the caller's own */
-  uint32_t n;     /* inputs, then outputs */
+  uint32_t proc; /* index into the program's procedures, less than the caller's own */
+  uint32_t n;    /* inputs, then outputs */
   const sci_view *views;
 } sci_call;
 
@@ -156,7 +158,7 @@ typedef struct sci_store {
 } sci_store;
 
 struct sc_program {
-  sc_context *cx;   /* for diagnostics and memory only */
+  sc_context *cx; /* for diagnostics and memory only */
   sci_store *store;
   const char *name; /* of the function lowered */
   uint32_t n_procs; /* callees before callers; the last is the entry */
@@ -174,8 +176,8 @@ typedef struct sc_program sci_program;
 
 sci_store *sci_store_create(sci_env *env); /* one reference, deferred for cleanup until a program takes it over */
 void sci_store_release(sci_store *s);
-/* An empty program that takes over the creator's reference of the store; deferred: sci_keep it when owned. Fill in its fields; what they
- * point to lives in the store's arena. */
+/* An empty program that takes over the creator's reference of the store; deferred: sci_keep it when owned. Fill in its
+ * fields; what they point to lives in the store's arena. */
 sci_program *sci_program_create(sc_context *cx, sci_store *s);
 void sci_program_free(sci_program *p);
 /* A shallow copy with other procedures, sharing the store (a reference of its own); deferred. What passes return. */
@@ -186,19 +188,22 @@ sci_val sci_val_double(sci_store *s, sc_dtype dtype, double v);
 sci_val sci_val_int(sci_store *s, int64_t v); /* index constant */
 sci_val sci_val_name(sci_store *s, sci_name n);
 sci_val sci_val_var(sci_store *s, sci_var v);
-/* An operation: constants fold; identities that are exact for every input apply. `dtype` is the result's (cast needs it; others must agree). */
+/* An operation: constants fold; identities that are exact for every input apply. `dtype` is the result's (cast needs
+ * it; others must agree). */
 sci_val sci_val_op(sci_store *s, sci_op op, sc_dtype dtype, const sci_val *args);
 sci_val sci_val_op1(sci_store *s, sci_op op, sci_val a);
 sci_val sci_val_op2(sci_store *s, sci_op op, sci_val a, sci_val b);
-/* Index arithmetic: canonical sums of products, so that equal indices are equal ids where they are affine: terms with positive
- * coefficients first, larger ones first, then (as subtractions) the negative ones, the constant last; terms of equal coefficient in order
- * of ids, so a printer that must not depend on ids orders those itself. sci_val_op does the same for every int64 sum. */
+/* Index arithmetic: canonical sums of products, so that equal indices are equal ids where they are affine: terms with
+ * positive coefficients first, larger ones first, then (as subtractions) the negative ones, the constant last; terms of
+ * equal coefficient in order of ids, so a printer that must not depend on ids orders those itself. sci_val_op does the
+ * same for every int64 sum. */
 sci_val sci_idx_add(sci_store *s, sci_val a, sci_val b);
 sci_val sci_idx_mul(sci_store *s, sci_val a, int64_t k);
 sci_val sci_idx_div(sci_store *s, sci_val a, int64_t k); /* a >= 0, k > 0 */
 sci_val sci_idx_mod(sci_store *s, sci_val a, int64_t k);
 
-/* constant + sum of coefficient * term, each term a loop variable, name or non-affine value. Returns false past `cap` terms. */
+/* constant + sum of coefficient * term, each term a loop variable, name or non-affine value. Returns false past `cap`
+ * terms. */
 typedef struct sci_affine {
   int64_t constant;
   uint32_t n;
@@ -209,14 +214,15 @@ typedef struct sci_affine {
 } sci_affine;
 bool sci_affine_of(const sci_store *s, sci_val v, sci_affine *out);
 sci_val sci_affine_value(sci_store *s, sci_affine *f); /* sorts the terms; they must differ and have coefficients */
-/* Every occurrence of a variable or name replaced. Results are remembered, so substituting many values is linear in what they reach
- * together: give a replacement before substituting values that contain what it replaces. Giving another one later is fine,
- * and forgets. */
+/* Every occurrence of a variable or name replaced. Results are remembered, so substituting many values is linear in
+ * what they reach together: give a replacement before substituting values that contain what it replaces. Giving another
+ * one later is fine, and forgets. */
 typedef struct sci_subst sci_subst;
 sci_subst *sci_subst_new(sci_store *s); /* scratch arena */
 void sci_subst_var(sci_subst *m, sci_var v, sci_val to);
 void sci_subst_name(sci_subst *m, sci_name n, sci_val to);
-void sci_subst_buf(sci_subst *m, sci_buf b, sci_buf to, sci_val offset); /* for blocks: views of b become views of to at + offset */
+void sci_subst_buf(sci_subst *m, sci_buf b, sci_buf to,
+                   sci_val offset); /* for blocks: views of b become views of to at + offset */
 sci_val sci_subst_val(sci_subst *m, sci_val v);
 /* The statement with its own values and indices (not a loop's body) substituted, in place: names and buffers stay. */
 sci_stmt sci_subst_stmt(sci_subst *m, const sci_stmt *st);
@@ -226,8 +232,10 @@ sci_block sci_subst_block(sci_subst *m, sci_block b);
 sci_name sci_new_name(sci_store *s, sc_dtype dtype, bool is_mutable, const char *hint);
 sci_var sci_new_var(sci_store *s, const char *hint);
 sci_buf sci_new_buf(sci_store *s, sc_dtype dtype, sci_space space, int64_t size, const char *hint);
-sci_buf sci_new_alias(sci_store *s, sci_buf of, int64_t offset, int64_t size, const char *hint); /* resolves aliases of aliases */
-sci_buf sci_const_table(sci_store *s, sc_dtype dtype, int64_t n, const void *data, const char *hint); /* deduplicated; copies */
+sci_buf sci_new_alias(sci_store *s, sci_buf of, int64_t offset, int64_t size,
+                      const char *hint); /* resolves aliases of aliases */
+sci_buf sci_const_table(sci_store *s, sc_dtype dtype, int64_t n, const void *data,
+                        const char *hint); /* deduplicated; copies */
 
 typedef struct sci_block_builder {
   sci_arena *scratch;
@@ -235,14 +243,17 @@ typedef struct sci_block_builder {
 } sci_block_builder;
 void sci_block_begin(sci_block_builder *b, sci_store *s);
 void sci_emit(sci_block_builder *b, sci_stmt st);
-sci_val sci_emit_load(sci_block_builder *b, sci_store *s, sci_buf buf, sci_val index, const char *hint); /* the name's value */
+sci_val sci_emit_load(sci_block_builder *b, sci_store *s, sci_buf buf, sci_val index,
+                      const char *hint); /* the name's value */
 void sci_emit_store(sci_block_builder *b, sci_buf buf, sci_val index, sci_val value);
 sci_val sci_emit_let(sci_block_builder *b, sci_store *s, sci_val value, const char *hint); /* an immutable name */
-sci_name sci_emit_mutable(sci_block_builder *b, sci_store *s, sci_val value, const char *hint); /* declares and initializes */
-void sci_emit_assign(sci_block_builder *b, sci_name n, sci_val value);                         /* a later assignment */
+sci_name sci_emit_mutable(sci_block_builder *b, sci_store *s, sci_val value,
+                          const char *hint);                           /* declares and initializes */
+void sci_emit_assign(sci_block_builder *b, sci_name n, sci_val value); /* a later assignment */
 void sci_emit_loop(sci_block_builder *b, sci_store *s, sci_loop_kind kind, sci_var var, int64_t n, sci_block body);
 void sci_emit_call(sci_block_builder *b, sci_store *s, uint32_t proc, uint32_t n, const sci_view *views);
-sci_stmt sci_loop_stmt(sci_store *s, sci_loop_kind kind, sci_var var, int64_t start, int64_t stop, int64_t step, sci_block body);
+sci_stmt sci_loop_stmt(sci_store *s, sci_loop_kind kind, sci_var var, int64_t start, int64_t stop, int64_t step,
+                       sci_block body);
 sci_stmt sci_call_stmt(sci_store *s, uint32_t proc, uint32_t n, const sci_view *views);
 sci_block sci_block_end(sci_block_builder *b, sci_store *s); /* copies into the store's arena */
 

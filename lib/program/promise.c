@@ -1,10 +1,11 @@
 /* Owns the check of independent loops: no iteration touches what another one writes.
  *
- * An index of the body is c * v + inner + fixed: v the loop's variable, `inner` over variables of loops inside, `fixed` what does not
- * change while the loop runs. Per written buffer all accesses together are clear when they share c and `fixed` and the rest spans
- * less than c. Otherwise pairs are looked at: by ranges, by a mixed-radix argument, and at last point by point, where only two iterations
- * found at one element count as a violation: what cannot be told is accepted. Private storage that only the loop touches is each
- * iteration's own, its contents undefined where an iteration starts. */
+ * An index of the body is c * v + inner + fixed: v the loop's variable, `inner` over variables of loops inside, `fixed`
+ * what does not change while the loop runs. Per written buffer all accesses together are clear when they share c and
+ * `fixed` and the rest spans less than c. Otherwise pairs are looked at: by ranges, by a mixed-radix argument, and at
+ * last point by point, where only two iterations found at one element count as a violation: what cannot be told is
+ * accepted. Private storage that only the loop touches is each iteration's own, its contents undefined where an
+ * iteration starts. */
 #include <stdlib.h>
 
 #include "lib/program/verify.h"
@@ -52,12 +53,15 @@ static void count(void *user, sci_buf b, sci_val index, int64_t extent, bool wri
   (void)index, (void)extent, (void)write;
   if (b >= k->s->n_bufs) return; /* statements to come are not checked yet */
   sci_buf owner = k->s->bufs[b].alias_of;
-  if (owner == SCI_NIL) k->touches[b]++;
-  else if (owner < k->s->n_bufs) k->touches[owner]++;
+  if (owner == SCI_NIL)
+    k->touches[b]++;
+  else if (owner < k->s->n_bufs)
+    k->touches[owner]++;
 }
 
 /* What runs and touches an element: calls' views by the callee's parameters, loops without trips not at all. */
-static void each_access(const sci_checker *k, sci_block b, void (*fn)(void *, sci_buf, sci_val, int64_t, bool), void *user) {
+static void each_access(const sci_checker *k, sci_block b, void (*fn)(void *, sci_buf, sci_val, int64_t, bool),
+                        void *user) {
   for (uint32_t i = 0; i < b.n; i++) {
     const sci_stmt *st = &b.stmts[i];
     if (st->kind == SCI_S_LOAD || st->kind == SCI_S_STORE) fn(user, st->buf, st->index, 1, st->kind == SCI_S_STORE);
@@ -71,7 +75,8 @@ static void each_access(const sci_checker *k, sci_block b, void (*fn)(void *, sc
   }
 }
 
-/* Whether nothing outside the loop touches a private storage that it touches n times: each iteration has one of its own then. */
+/* Whether nothing outside the loop touches a private storage that it touches n times: each iteration has one of its own
+ * then. */
 static bool is_own(sci_checker *k, sci_buf storage, size_t n) {
   if (k->s->bufs[storage].space != SCI_SPACE_PRIVATE) return false;
   if (k->counted != k->proc_index + 1) each_access(k, k->proc->body, count, k);
@@ -108,7 +113,9 @@ static bool large(int64_t v) {
 static bool add_inner(const promise *p, shape *h, sci_var v, int64_t coefficient) {
   const sci_loop *l = p->k->facts.var_loop[v];
   int64_t trips = sci_loop_trips(l), span;
-  if (large(l->start) || large(coefficient) || __builtin_mul_overflow((trips - 1) * l->step, coefficient, &span) || large(span)) return false;
+  if (large(l->start) || large(coefficient) || __builtin_mul_overflow((trips - 1) * l->step, coefficient, &span) ||
+      large(span))
+    return false;
   int64_t first;
   if (__builtin_mul_overflow(l->start, coefficient, &first) || large(first)) return false;
   h->base += first;
@@ -116,8 +123,10 @@ static bool add_inner(const promise *p, shape *h, sci_var v, int64_t coefficient
   h->hi += first + (span > 0 ? span : 0);
   if (trips < 2) return true;
   int64_t move = coefficient * l->step;
-  if (llabs(move) < llabs(h->c)) h->small += llabs(span);
-  else h->stride = gcd(h->stride, move);
+  if (llabs(move) < llabs(h->c))
+    h->small += llabs(span);
+  else
+    h->stride = gcd(h->stride, move);
   return true;
 }
 
@@ -140,8 +149,10 @@ static shape shape_of(const promise *p, const access *a) {
     const sci_value *x = sci_value_at(k->s, term);
     bool fixed = k->value_scope[term] - 1 < p->scope;
     if (x->kind == SCI_V_VAR && x->args[0] == p->loop->var) continue;
-    if (fixed) h.fixed_hash += sci_mix((uint64_t)term + 1, (uint64_t)h.form.terms[i].coefficient);
-    else if (x->kind != SCI_V_VAR || !add_inner(p, &h, x->args[0], h.form.terms[i].coefficient)) return (shape){0};
+    if (fixed)
+      h.fixed_hash += sci_mix((uint64_t)term + 1, (uint64_t)h.form.terms[i].coefficient);
+    else if (x->kind != SCI_V_VAR || !add_inner(p, &h, x->args[0], h.form.terms[i].coefficient))
+      return (shape){0};
   }
   return h;
 }
@@ -161,8 +172,9 @@ static bool windows(const promise *p, const access *list, size_t n) {
   return llabs(c) >= hi - lo;
 }
 
-/* Two iterations d apart meet when c * d + (inner difference) + (base difference) is less than an extent in magnitude. With the
- * inner terms smaller than c spanning little and the larger ones all multiples of one stride, that needs d = 0. */
+/* Two iterations d apart meet when c * d + (inner difference) + (base difference) is less than an extent in magnitude.
+ * With the inner terms smaller than c spanning little and the larger ones all multiples of one stride, that needs d =
+ * 0. */
 static bool apart(const promise *p, const access *w, const access *a) {
   shape x = shape_of(p, w), y = shape_of(p, a);
   if (!x.affine || !y.affine || x.fixed_hash != y.fixed_hash) return false;
@@ -186,8 +198,8 @@ static int64_t iteration_of(const promise *p, const sci_points *pts) {
   return -1;
 }
 
-/* Marks (w) or looks up (a) elements; true: an element another iteration has marked. An access that does not depend on the loop's
- * variable happens in every iteration. */
+/* Marks (w) or looks up (a) elements; true: an element another iteration has marked. An access that does not depend on
+ * the loop's variable happens in every iteration. */
 static bool meets(promise *p, sci_map *marks, const access *x, bool mark) {
   sci_points pts;
   int64_t at, points = MAX_POINTS, per_loop = 16;
@@ -234,7 +246,8 @@ static void check_buffer(promise *p, const access *list, size_t n) {
     sci_arena_release(k->a, here);
     if (!conflict) continue;
     const char *hint = k->s->bufs[list[i].storage].hint;
-    sci_rule_fail(k, SCI_RULE_independent, "two iterations meet at an element of buffer %s that one of them writes", hint ? hint : "without a name");
+    sci_rule_fail(k, SCI_RULE_independent, "two iterations meet at an element of buffer %s that one of them writes",
+                  hint ? hint : "without a name");
   }
 }
 
@@ -247,7 +260,8 @@ void sci_check_independent(sci_checker *k, const sci_loop *l, uint32_t scope) {
     qsort(p.list.data, p.list.n, sizeof *p.list.data, by_storage);
     for (size_t i = 0, j; i < p.list.n; i = j) {
       bool written = false;
-      for (j = i; j < p.list.n && p.list.data[j].storage == p.list.data[i].storage; j++) written |= p.list.data[j].write;
+      for (j = i; j < p.list.n && p.list.data[j].storage == p.list.data[i].storage; j++)
+        written |= p.list.data[j].write;
       if (written) check_buffer(&p, p.list.data + i, j - i);
     }
   }

@@ -11,7 +11,8 @@ void sci_facts_init(sci_facts *k, const sci_store *s, sci_arena *a) {
 void sci_facts_block(sci_facts *k, sci_block b) {
   for (uint32_t i = 0; i < b.n; i++) {
     const sci_stmt *st = &b.stmts[i];
-    if (st->kind == SCI_S_LOAD || (st->kind == SCI_S_ASSIGN && !k->s->names[st->name].is_mutable)) k->name_def[st->name] = st;
+    if (st->kind == SCI_S_LOAD || (st->kind == SCI_S_ASSIGN && !k->s->names[st->name].is_mutable))
+      k->name_def[st->name] = st;
     if (st->kind != SCI_S_LOOP) continue;
     k->var_loop[st->loop->var] = st->loop;
     sci_facts_block(k, st->loop->body);
@@ -80,7 +81,8 @@ static sci_range range_at(sci_facts *k, sci_val v, int depth);
 static sci_range term_range(sci_facts *k, sci_val v, int depth);
 
 static sci_range op_range(sci_facts *k, const sci_value *x, int depth) {
-  if (x->op == SCI_OP_cast) return sci_is_int((sc_dtype)sci_value_at(k->s, x->args[0])->dtype) ? term_range(k, x->args[0], depth) : unknown;
+  if (x->op == SCI_OP_cast)
+    return sci_is_int((sc_dtype)sci_value_at(k->s, x->args[0])->dtype) ? term_range(k, x->args[0], depth) : unknown;
   sci_range a = range_at(k, x->args[x->op == SCI_OP_select], depth);
   if (!a.known) return unknown;
   a.exact = false;
@@ -158,7 +160,8 @@ static bool sources(const sci_facts *k, sci_val v, sci_val from[3], int *n) {
     const sci_stmt *def = def_of(k, x->args[0]);
     if (!def) return false;
     int64_t offset;
-    if (def->kind == SCI_S_LOAD && k->s->bufs[sci_storage(k->s, def->buf, &offset)].space != SCI_SPACE_CONSTANT) return false;
+    if (def->kind == SCI_S_LOAD && k->s->bufs[sci_storage(k->s, def->buf, &offset)].space != SCI_SPACE_CONSTANT)
+      return false;
     from[(*n)++] = def->kind == SCI_S_LOAD ? def->index : def->value;
   }
   return true;

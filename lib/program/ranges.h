@@ -11,14 +11,15 @@ typedef struct sci_range {
   bool exact; /* both ends are reached: loop variables only */
 } sci_range;
 
-/* Loop variables and names belong to one loop and one definition in a program, so these facts hold wherever a value is legal. */
+/* Loop variables and names belong to one loop and one definition in a program, so these facts hold wherever a value is
+ * legal. */
 typedef struct sci_facts {
   const sci_store *s;
   sci_arena *a;
-  const sci_loop **var_loop;  /* per loop variable; NULL: not met */
-  const sci_stmt **name_def;  /* per name: the load or declaration; NULL: mutable or not met */
-  uint32_t n_vars, n_names;   /* capacities of these; later ids are unknown */
-  sci_map table_at;           /* constant buffers: where their range is in `tables` */
+  const sci_loop **var_loop; /* per loop variable; NULL: not met */
+  const sci_stmt **name_def; /* per name: the load or declaration; NULL: mutable or not met */
+  uint32_t n_vars, n_names;  /* capacities of these; later ids are unknown */
+  sci_map table_at;          /* constant buffers: where their range is in `tables` */
   SCI_VEC(sci_range) tables;
 } sci_facts;
 
@@ -40,8 +41,10 @@ typedef struct sci_points {
   int64_t trip[SCI_POINT_VARS];
 } sci_points;
 bool sci_points_make(const sci_facts *k, sci_val index, sci_points *out); /* false: it depends on what is not known */
-bool sci_points_eval(const sci_facts *k, sci_points *pts, int64_t *out);  /* at the current trips; false: outside a table */
-/* The next point, each variable over at most `cap` trips; those with scope[v] <= inner stay (NULL: none). False at the end. */
+bool sci_points_eval(const sci_facts *k, sci_points *pts,
+                     int64_t *out); /* at the current trips; false: outside a table */
+/* The next point, each variable over at most `cap` trips; those with scope[v] <= inner stay (NULL: none). False at the
+ * end. */
 bool sci_points_next(const sci_facts *k, sci_points *pts, const uint32_t *scope, uint32_t inner, int64_t cap);
 
 #endif

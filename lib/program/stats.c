@@ -7,11 +7,11 @@ typedef struct counting {
   const sci_program *p;
   sci_store *s;
   sci_reach *reach;
-  sc_program_stats *totals;  /* per procedure: of one call */
-  int64_t *stack;            /* per procedure: bytes, with the deepest callee */
+  sc_program_stats *totals; /* per procedure: of one call */
+  int64_t *stack;           /* per procedure: bytes, with the deepest callee */
   sc_program_stats now;
   int64_t times, callee_stack;
-  bool *is_counted;          /* per buffer: constants */
+  bool *is_counted; /* per buffer: constants */
 } counting;
 
 static int64_t times(int64_t a, int64_t b) {
@@ -40,12 +40,15 @@ static void count_value(void *user, sci_val v, bool is_index) {
       if (is_negation(x->s, value->args[k])) add(&x->now.operations, -x->times); /* part of the instruction */
     if (sci_ops[value->op].traits & SCI_LIBM) add(&x->now.math_calls, x->times);
   }
-  /* Over mutable names the next evaluation is another one: forget such values, so that the next statement counts them again. */
+  /* Over mutable names the next evaluation is another one: forget such values, so that the next statement counts them
+   * again. */
   size_t kept = before;
   for (size_t i = before; i < x->reach->list.n; i++) {
     sci_val at = x->reach->list.data[i];
-    if (sci_value_at(x->s, at)->flags & SCI_VAL_MUTABLE) x->reach->number[at] = 0;
-    else x->reach->list.data[kept++] = at;
+    if (sci_value_at(x->s, at)->flags & SCI_VAL_MUTABLE)
+      x->reach->number[at] = 0;
+    else
+      x->reach->list.data[kept++] = at;
   }
   x->reach->list.n = kept;
 }

@@ -60,7 +60,8 @@ sci_program *sci_program_with(const sci_program *p, uint32_t n_procs, const sci_
 /* Room for one more element of a table of the store. */
 static void *room(sci_store *s, void *data, uint32_t n, uint32_t *cap, size_t size) {
   if (n < *cap) return data;
-  if (n >= UINT32_MAX / 2) sci_fail(s->env, SC_ERR_OVERFLOW, "program: more than %u entities of one kind", UINT32_MAX / 2);
+  if (n >= UINT32_MAX / 2)
+    sci_fail(s->env, SC_ERR_OVERFLOW, "program: more than %u entities of one kind", UINT32_MAX / 2);
   uint32_t grown = *cap ? 2 * *cap : 64;
   data = sci_raw(s->env, data, *cap * size, grown * size);
   *cap = grown;

@@ -2,7 +2,8 @@
 #include "lib/program/map.h"
 #include "lib/program/program.h"
 
-/* `given` maps are the caller's; `fresh` ones belong to the block being copied and go with the next one. `memo` holds finished values. */
+/* `given` maps are the caller's; `fresh` ones belong to the block being copied and go with the next one. `memo` holds
+ * finished values. */
 struct sci_subst {
   sci_store *store;
   sci_map given_vars, given_names, fresh_vars, fresh_names, memo;

@@ -11,8 +11,8 @@ static bool swaps(unsigned op) {
   return sci_ops[op].traits & SCI_COMM || op == SCI_OP_fma;
 }
 
-/* The order of commuting operands does not make two values: the first spelling stands for both. Ids must not decide an order, or text
- * would depend on what else the store holds. */
+/* The order of commuting operands does not make two values: the first spelling stands for both. Ids must not decide an
+ * order, or text would depend on what else the store holds. */
 static uint32_t hash_of(const sci_value *v) {
   uint32_t a = v->args[0], b = v->args[1];
   if (v->kind == SCI_V_OP && swaps(v->op) && a > b) a = v->args[1], b = v->args[0];
@@ -21,7 +21,8 @@ static uint32_t hash_of(const sci_value *v) {
 }
 
 static bool same(const sci_value *a, const sci_value *b) {
-  if (a->kind != b->kind || a->dtype != b->dtype || a->op != b->op || a->bits != b->bits || a->args[2] != b->args[2]) return false;
+  if (a->kind != b->kind || a->dtype != b->dtype || a->op != b->op || a->bits != b->bits || a->args[2] != b->args[2])
+    return false;
   if (a->args[0] == b->args[0] && a->args[1] == b->args[1]) return true;
   return a->kind == SCI_V_OP && swaps(a->op) && a->args[0] == b->args[1] && a->args[1] == b->args[0];
 }
@@ -153,7 +154,8 @@ static sci_val quotient_identity(sci_store *s, sc_dtype dtype, sci_val a, sci_va
   int exponent;
   double d = sci_scalar_double(dtype, scalar_of(s, b));
   int limit = dtype == SC_FLOAT64 ? 1021 : 125;
-  if (!isfinite(d) || d == 0 || fabs(frexp(d, &exponent)) != 0.5 || exponent > limit || exponent < -limit) return SCI_NIL;
+  if (!isfinite(d) || d == 0 || fabs(frexp(d, &exponent)) != 0.5 || exponent > limit || exponent < -limit)
+    return SCI_NIL;
   return sci_val_op2(s, SCI_OP_mul, a, sci_val_double(s, dtype, 1 / d));
 }
 
@@ -203,7 +205,8 @@ sci_val sci_val_op(sci_store *s, sci_op op, sc_dtype dtype, const sci_val *args)
     swapped[0] = args[1], swapped[1] = args[0];
     args = swapped;
   }
-  bool sums = op == SCI_OP_add || op == SCI_OP_sub || op == SCI_OP_neg || (op == SCI_OP_mul && sci_val_is_const(s, args[1]));
+  bool sums =
+      op == SCI_OP_add || op == SCI_OP_sub || op == SCI_OP_neg || (op == SCI_OP_mul && sci_val_is_const(s, args[1]));
   if (dtype == SC_INT64 && sums && (r = sci_affine_op(s, op, args)) != SCI_NIL) return r;
   r = identity(s, op, dtype, args);
   return r != SCI_NIL ? r : sci_intern_op(s, op, dtype, args);

@@ -16,7 +16,8 @@ _Noreturn void sci_rule_fail(const sci_checker *k, sci_rule rule, const char *fm
   vsnprintf(why, sizeof why, fmt, ap);
   va_end(ap);
   const char *proc = k->proc && k->proc->name ? k->proc->name : "?";
-  if (!k->proc) sci_fail(k->env, SC_ERR_VERIFY, "program %s: rule %s: %s", k->p->name ? k->p->name : "?", rule_names[rule], why);
+  if (!k->proc)
+    sci_fail(k->env, SC_ERR_VERIFY, "program %s: rule %s: %s", k->p->name ? k->p->name : "?", rule_names[rule], why);
   if (!k->statement) sci_fail(k->env, SC_ERR_VERIFY, "procedure %s: rule %s: %s", proc, rule_names[rule], why);
   sci_fail(k->env, SC_ERR_VERIFY, "procedure %s, statement %u: rule %s: %s", proc, k->statement, rule_names[rule], why);
 }
@@ -50,7 +51,8 @@ static uint32_t leaf_scope(sci_checker *k, const sci_value *x) {
   uint32_t at = id < count ? (is_name ? k->name_scope : k->var_scope)[id] : 0;
   if (at && k->scopes.data[at - 1].open) {
     sc_dtype dtype = is_name ? (sc_dtype)k->s->names[id].dtype : SC_INT64;
-    REQUIRE(x->dtype == dtype, op, "name %u is %s, its value %s", id, sc_dtype_name(dtype), sc_dtype_name((sc_dtype)x->dtype));
+    REQUIRE(x->dtype == dtype, op, "name %u is %s, its value %s", id, sc_dtype_name(dtype),
+            sc_dtype_name((sc_dtype)x->dtype));
     return at - 1;
   }
   const char *hint = id >= count ? NULL : is_name ? k->s->names[id].hint : k->s->vars[id].hint;
@@ -70,11 +72,12 @@ static void check_op(const sci_checker *k, const sci_value *x) {
     REQUIRE(sci_op_accepts((sci_op)x->op, of[i]), op, "%s does not take %s", info->name, sc_dtype_name(of[i]));
   }
   sc_dtype result = x->op == SCI_OP_cast ? (sc_dtype)x->dtype : sci_op_result((sci_op)x->op, of[first]);
-  REQUIRE(x->dtype == result && x->dtype < SC_DTYPE_COUNT, op, "%s of %s gives %s, not %s", info->name, sc_dtype_name(of[first]),
-          sc_dtype_name(result), sc_dtype_name((sc_dtype)x->dtype));
+  REQUIRE(x->dtype == result && x->dtype < SC_DTYPE_COUNT, op, "%s of %s gives %s, not %s", info->name,
+          sc_dtype_name(of[first]), sc_dtype_name(result), sc_dtype_name((sc_dtype)x->dtype));
 }
 
-/* True when v's scope is known now. A finished value whose scope has closed is checked anew, which names the culprit. */
+/* True when v's scope is known now. A finished value whose scope has closed is checked anew, which names the culprit.
+ */
 static bool settled(const sci_checker *k, sci_val v) {
   uint32_t at = k->value_scope[v];
   return at && k->scopes.data[at - 1].open;
@@ -93,12 +96,16 @@ static void check_value(sci_checker *k, sci_val v) {
     int arity = x->kind == SCI_V_OP && x->op < SCI_OP_COUNT ? sci_ops[x->op].arity : 0;
     for (int i = 0; i < arity; i++) {
       REQUIRE(x->args[i] < at, op, "an operand does not precede its user");
-      if (settled(k, x->args[i])) scope = deeper(k, scope, k->value_scope[x->args[i]] - 1);
-      else sci_vec_push(k->a, &k->stack, x->args[i]);
+      if (settled(k, x->args[i]))
+        scope = deeper(k, scope, k->value_scope[x->args[i]] - 1);
+      else
+        sci_vec_push(k->a, &k->stack, x->args[i]);
     }
     if (k->stack.n != before) continue;
-    if (x->kind == SCI_V_OP) check_op(k, x);
-    else scope = leaf_scope(k, x);
+    if (x->kind == SCI_V_OP)
+      check_op(k, x);
+    else
+      scope = leaf_scope(k, x);
     k->value_scope[at] = scope + 1;
     k->stack.n--;
   }
@@ -116,15 +123,20 @@ static const sci_buffer *check_buf(const sci_checker *k, sci_buf b) {
   sci_buf root = b;
   if (x->alias_of != SCI_NIL) {
     root = x->alias_of;
-    REQUIRE(root < k->s->n_bufs && k->s->bufs[root].alias_of == SCI_NIL, alias, "buffer %s is an alias of an alias", hint_of(x->hint));
+    REQUIRE(root < k->s->n_bufs && k->s->bufs[root].alias_of == SCI_NIL, alias, "buffer %s is an alias of an alias",
+            hint_of(x->hint));
     owner = &k->s->bufs[root];
-    REQUIRE(x->dtype == owner->dtype && x->space == owner->space, alias, "buffer %s differs from what it is an alias of", hint_of(x->hint));
+    REQUIRE(x->dtype == owner->dtype && x->space == owner->space, alias,
+            "buffer %s differs from what it is an alias of", hint_of(x->hint));
     REQUIRE(x->alias_offset >= 0 && x->size >= 0 && x->alias_offset <= owner->size - x->size, alias,
             "buffer %s (%lld elements at %lld) leaves its owner (%lld elements)", hint_of(x->hint), (long long)x->size,
             (long long)x->alias_offset, (long long)owner->size);
   }
-  if (owner->space == SCI_SPACE_CONSTANT) REQUIRE(owner->data || !owner->size, constant, "constant %s has no elements", hint_of(x->hint));
-  else REQUIRE(k->buf_proc[root] == k->proc_index + 1, buffer_scope, "buffer %s is not of this procedure", hint_of(x->hint));
+  if (owner->space == SCI_SPACE_CONSTANT)
+    REQUIRE(owner->data || !owner->size, constant, "constant %s has no elements", hint_of(x->hint));
+  else
+    REQUIRE(k->buf_proc[root] == k->proc_index + 1, buffer_scope, "buffer %s is not of this procedure",
+            hint_of(x->hint));
   return x;
 }
 
@@ -155,8 +167,8 @@ static void check_access(sci_checker *k, sci_buf b, sci_val index, int64_t exten
   const sci_buffer *x = check_buf(k, b);
   check_value(k, index);
   REQUIRE(dtype_of(k, index) == SC_INT64, dtype, "an index is %s", sc_dtype_name(dtype_of(k, index)));
-  REQUIRE(!write || x->space == SCI_SPACE_OUTPUT || x->space == SCI_SPACE_PRIVATE, readonly, "buffer %s is %s", hint_of(x->hint),
-          x->space == SCI_SPACE_INPUT ? "an input" : "a constant");
+  REQUIRE(!write || x->space == SCI_SPACE_OUTPUT || x->space == SCI_SPACE_PRIVATE, readonly, "buffer %s is %s",
+          hint_of(x->hint), x->space == SCI_SPACE_INPUT ? "an input" : "a constant");
   if (!k->dead) check_bounds(k, b, index, extent);
 }
 
@@ -165,7 +177,8 @@ static void check_access(sci_checker *k, sci_buf b, sci_val index, int64_t exten
 static void declare(sci_checker *k, const sci_stmt *st, sc_dtype of) {
   const sci_name_info *info = &k->s->names[st->name];
   REQUIRE(!k->name_scope[st->name], name_once, "name %u (%s) is declared again", st->name, hint_of(info->hint));
-  REQUIRE(info->dtype == of, dtype, "name %u is %s, its value %s", st->name, sc_dtype_name((sc_dtype)info->dtype), sc_dtype_name(of));
+  REQUIRE(info->dtype == of, dtype, "name %u is %s, its value %s", st->name, sc_dtype_name((sc_dtype)info->dtype),
+          sc_dtype_name(of));
   k->name_scope[st->name] = k->scope + 1;
   k->facts.name_def[st->name] = info->is_mutable ? NULL : st;
 }
@@ -181,8 +194,10 @@ static void check_assign(sci_checker *k, const sci_stmt *st) {
   const sci_name_info *info = &k->s->names[st->name];
   REQUIRE(info->is_mutable, name_once, "name %u (%s) is immutable and assigned again", st->name, hint_of(info->hint));
   uint32_t at = k->name_scope[st->name];
-  REQUIRE(at && k->scopes.data[at - 1].open, assign, "name %u (%s) is assigned where it is not declared", st->name, hint_of(info->hint));
-  REQUIRE(info->dtype == of, dtype, "name %u is %s, its value %s", st->name, sc_dtype_name((sc_dtype)info->dtype), sc_dtype_name(of));
+  REQUIRE(at && k->scopes.data[at - 1].open, assign, "name %u (%s) is assigned where it is not declared", st->name,
+          hint_of(info->hint));
+  REQUIRE(info->dtype == of, dtype, "name %u is %s, its value %s", st->name, sc_dtype_name((sc_dtype)info->dtype),
+          sc_dtype_name(of));
 }
 
 static bool overlap(const sci_checker *k, const sci_view *a, int64_t na, const sci_view *b, int64_t nb) {
@@ -219,12 +234,14 @@ static void check_overlaps(sci_checker *k, const sci_call *c, const sci_proc *ca
 static void check_call(sci_checker *k, const sci_call *c) {
   REQUIRE(c->proc < k->proc_index, call_order, "procedure %u is called by procedure %u", c->proc, k->proc_index);
   const sci_proc *callee = k->p->procs[c->proc];
-  REQUIRE(c->n == callee->n_in + callee->n_out, call_arity, "%s takes %u views and is given %u", callee->name, callee->n_in + callee->n_out, c->n);
+  REQUIRE(c->n == callee->n_in + callee->n_out, call_arity, "%s takes %u views and is given %u", callee->name,
+          callee->n_in + callee->n_out, c->n);
   for (uint32_t i = 0; i < c->n; i++) {
     const sci_buffer *formal = &k->s->bufs[callee->params[i]];
     check_access(k, c->views[i].buf, c->views[i].index, formal->size, i >= callee->n_in);
     sc_dtype of = (sc_dtype)k->s->bufs[c->views[i].buf].dtype;
-    REQUIRE(formal->dtype == of, call_dtype, "view %u of %s is %s, not %s", i, callee->name, sc_dtype_name(of), sc_dtype_name((sc_dtype)formal->dtype));
+    REQUIRE(formal->dtype == of, call_dtype, "view %u of %s is %s, not %s", i, callee->name, sc_dtype_name(of),
+            sc_dtype_name((sc_dtype)formal->dtype));
   }
   check_overlaps(k, c, callee);
 }
@@ -246,7 +263,8 @@ static void check_loop(sci_checker *k, const sci_loop *l) {
   k->dead -= dead;
   uint32_t last = k->statement;
   k->statement = number;
-  if ((l->kind == SCI_LOOP_INDEPENDENT || l->kind == SCI_LOOP_VECTOR) && !k->dead && !dead) sci_check_independent(k, l, inner);
+  if ((l->kind == SCI_LOOP_INDEPENDENT || l->kind == SCI_LOOP_VECTOR) && !k->dead && !dead)
+    sci_check_independent(k, l, inner);
   k->statement = last;
   k->scopes.data[inner].open = false;
   k->scope = outer;
@@ -266,7 +284,8 @@ static void check_block(sci_checker *k, sci_block b) {
       check_access(k, st->buf, st->index, 1, true);
       check_value(k, st->value);
       sc_dtype of = (sc_dtype)k->s->bufs[st->buf].dtype;
-      REQUIRE(dtype_of(k, st->value) == of, dtype, "a %s is stored into a buffer of %s", sc_dtype_name(dtype_of(k, st->value)), sc_dtype_name(of));
+      REQUIRE(dtype_of(k, st->value) == of, dtype, "a %s is stored into a buffer of %s",
+              sc_dtype_name(dtype_of(k, st->value)), sc_dtype_name(of));
       break;
     }
     case SCI_S_ASSIGN: check_assign(k, st); break;
@@ -282,7 +301,8 @@ static void own_buf(sci_checker *k, sci_buf b, sci_rule rule, sci_space space) {
   if (b >= k->s->n_bufs) sci_rule_fail(k, rule, "a buffer does not exist");
   const sci_buffer *x = &k->s->bufs[b];
   if (x->alias_of != SCI_NIL) sci_rule_fail(k, rule, "buffer %s is an alias", hint_of(x->hint));
-  if (x->space != space || x->size < 0) sci_rule_fail(k, rule, "buffer %s has the wrong space or size", hint_of(x->hint));
+  if (x->space != space || x->size < 0)
+    sci_rule_fail(k, rule, "buffer %s has the wrong space or size", hint_of(x->hint));
   if (k->buf_proc[b]) sci_rule_fail(k, rule, "buffer %s belongs to two places", hint_of(x->hint));
   k->buf_proc[b] = k->proc_index + 1;
 }
@@ -292,7 +312,8 @@ static void check_packing(sci_checker *k, const sci_proc *q) {
     const sci_local *l = &q->locals[i];
     const sci_buffer *b = &k->s->bufs[l->buf];
     if (l->offset < 0) continue;
-    int64_t size = (int64_t)sc_dtype_size((sc_dtype)b->dtype), area = l->in_workspace ? q->workspace_self : q->stack_self;
+    int64_t size = (int64_t)sc_dtype_size((sc_dtype)b->dtype),
+            area = l->in_workspace ? q->workspace_self : q->stack_self;
     REQUIRE(l->offset % (l->in_workspace ? 64 : size) == 0, packing, "buffer %s is not aligned", hint_of(b->hint));
     REQUIRE(l->offset + size * b->size <= area, packing, "buffer %s ends at byte %lld of %lld", hint_of(b->hint),
             (long long)(l->offset + size * b->size), (long long)area);
@@ -305,7 +326,8 @@ static void check_proc(sci_checker *k, uint32_t index) {
   k->proc_index = index;
   k->statement = 0;
   REQUIRE(q->name && *q->name, proc_name, "procedure %u has no name", index);
-  for (uint32_t i = 0; i < q->n_in + q->n_out; i++) own_buf(k, q->params[i], SCI_RULE_param, i < q->n_in ? SCI_SPACE_INPUT : SCI_SPACE_OUTPUT);
+  for (uint32_t i = 0; i < q->n_in + q->n_out; i++)
+    own_buf(k, q->params[i], SCI_RULE_param, i < q->n_in ? SCI_SPACE_INPUT : SCI_SPACE_OUTPUT);
   for (uint32_t i = 0; i < q->n_locals; i++) own_buf(k, q->locals[i].buf, SCI_RULE_local, SCI_SPACE_PRIVATE);
   check_packing(k, q);
   open_scope(k, 1);
@@ -339,7 +361,8 @@ static void check_entry(sci_checker *k) {
     int64_t size = 1;
     for (int j = 0; j < port->rank; j++) size *= port->shape[j];
     const sci_buffer *b = &p->store->bufs[q->params[i]];
-    REQUIRE(port->dtype == b->dtype && size == b->size, entry, "port %s is not what its parameter is", hint_of(port->name));
+    REQUIRE(port->dtype == b->dtype && size == b->size, entry, "port %s is not what its parameter is",
+            hint_of(port->name));
   }
 }
 

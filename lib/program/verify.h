@@ -6,28 +6,28 @@
 
 /* Every rule; tests/unit/program trips each one. */
 #define SCI_RULES(RULE)                                                                                                \
-  RULE(entry)          /* there is an entry; its ports agree with its parameters */                                     \
-  RULE(proc_name)      /* procedures have distinct names */                                                             \
-  RULE(param)          /* parameters are buffers of their own, inputs first, never aliases */                           \
-  RULE(local)          /* locals are private buffers of their own, never aliases */                                     \
-  RULE(packing)        /* packed locals lie inside their area, aligned */                                               \
-  RULE(alias)          /* an alias lies inside a buffer that is none, with its dtype and space */                       \
-  RULE(buffer_scope)   /* a procedure touches its parameters, its locals, constants and aliases of these */             \
-  RULE(constant)       /* a constant has its elements */                                                                \
-  RULE(op)             /* operations exist and their operands' dtypes agree with their signature */                     \
-  RULE(name_scope)     /* a name is used where its definition is visible */                                             \
-  RULE(var_scope)      /* a loop variable is used inside its loop */                                                    \
-  RULE(name_once)      /* a name is declared once; an immutable one is assigned where it is declared */                 \
-  RULE(assign)         /* a later assignment changes a mutable name declared in this block or around it */              \
-  RULE(dtype)          /* what is stored, loaded and assigned has the dtype of its place; indices are int64 */          \
-  RULE(loop)           /* loops have a known kind, a positive step and a variable of their own */                       \
-  RULE(readonly)       /* inputs and constants are not written */                                                       \
-  RULE(bounds)         /* every view lies inside its buffer */                                                          \
-  RULE(call_order)     /* callees come before callers */                                                                \
-  RULE(call_arity)     /* a call has a view per parameter */                                                            \
-  RULE(call_dtype)     /* of the parameter's dtype */                                                                   \
-  RULE(call_overlap)   /* an output of a call overlaps no other view of it */                                           \
-  RULE(independent)    /* iterations that may run in any order do not touch what another one writes */
+  RULE(entry)        /* there is an entry; its ports agree with its parameters */                                      \
+  RULE(proc_name)    /* procedures have distinct names */                                                              \
+  RULE(param)        /* parameters are buffers of their own, inputs first, never aliases */                            \
+  RULE(local)        /* locals are private buffers of their own, never aliases */                                      \
+  RULE(packing)      /* packed locals lie inside their area, aligned */                                                \
+  RULE(alias)        /* an alias lies inside a buffer that is none, with its dtype and space */                        \
+  RULE(buffer_scope) /* a procedure touches its parameters, its locals, constants and aliases of these */              \
+  RULE(constant)     /* a constant has its elements */                                                                 \
+  RULE(op)           /* operations exist and their operands' dtypes agree with their signature */                      \
+  RULE(name_scope)   /* a name is used where its definition is visible */                                              \
+  RULE(var_scope)    /* a loop variable is used inside its loop */                                                     \
+  RULE(name_once)    /* a name is declared once; an immutable one is assigned where it is declared */                  \
+  RULE(assign)       /* a later assignment changes a mutable name declared in this block or around it */               \
+  RULE(dtype)        /* what is stored, loaded and assigned has the dtype of its place; indices are int64 */           \
+  RULE(loop)         /* loops have a known kind, a positive step and a variable of their own */                        \
+  RULE(readonly)     /* inputs and constants are not written */                                                        \
+  RULE(bounds)       /* every view lies inside its buffer */                                                           \
+  RULE(call_order)   /* callees come before callers */                                                                 \
+  RULE(call_arity)   /* a call has a view per parameter */                                                             \
+  RULE(call_dtype)   /* of the parameter's dtype */                                                                    \
+  RULE(call_overlap) /* an output of a call overlaps no other view of it */                                            \
+  RULE(independent)  /* iterations that may run in any order do not touch what another one writes */
 
 typedef enum sci_rule {
 #define SCI_RULE(name) SCI_RULE_##name,
@@ -41,17 +41,17 @@ typedef struct sci_scope {
   bool open;
 } sci_scope;
 
-/* Scopes are numbered in the order they open, so what a loop contains has larger numbers than the loop. Number 0 holds what depends on
- * nothing. */
+/* Scopes are numbered in the order they open, so what a loop contains has larger numbers than the loop. Number 0 holds
+ * what depends on nothing. */
 typedef struct sci_checker {
-  sci_facts facts;            /* loops and definitions met so far */
+  sci_facts facts; /* loops and definitions met so far */
   const sci_program *p;
   const sci_store *s;
   sci_env *env;
   sci_arena *a;
   const sci_proc *proc;
   uint32_t proc_index, statement;
-  uint32_t dead;              /* loops around this point that never run */
+  uint32_t dead; /* loops around this point that never run */
   SCI_VEC(sci_scope) scopes;
   uint32_t scope;             /* the innermost open one */
   uint32_t *value_scope;      /* per value: the innermost scope it needs, + 1; 0: not checked yet */
@@ -60,7 +60,7 @@ typedef struct sci_checker {
   uint32_t *buf_proc;         /* per parameter or local: its procedure + 1 */
   uint32_t *touches, counted; /* per storage: accesses that run, in its procedure once that is counted (+ 1) */
   SCI_VEC(sci_val) stack;
-  int64_t budget;             /* point evaluations left for the promises of this program's loops */
+  int64_t budget; /* point evaluations left for the promises of this program's loops */
 } sci_checker;
 
 _Noreturn void sci_rule_fail(const sci_checker *k, sci_rule rule, const char *fmt, ...) SCI_PRINTF(3, 4);

@@ -103,8 +103,10 @@ sci_block sci_rewrite_block(sci_rewriter *r, sci_block b) {
   sci_block_builder out;
   sci_block_begin(&out, r->s);
   for (uint32_t i = 0; i < b.n; i++) {
-    if (r->stmt) r->stmt(r, &out, &b.stmts[i]);
-    else sci_rewrite_default(r, &out, &b.stmts[i]);
+    if (r->stmt)
+      r->stmt(r, &out, &b.stmts[i]);
+    else
+      sci_rewrite_default(r, &out, &b.stmts[i]);
   }
   return sci_block_or(&out, r->s, b);
 }

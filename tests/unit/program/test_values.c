@@ -86,7 +86,8 @@ static void indices(void) {
   SAME(sci_idx_mod(s, a, 4), sci_val_int(s, 1));
   SAME(sci_idx_mod(s, sci_idx_add(s, sci_idx_mul(s, i, 4), sci_val_int(s, -1)), 4), sci_val_int(s, 3));
   sci_affine f;
-  cr_assert(sci_affine_of(s, sci_val_op2(s, SCI_OP_sub, sci_idx_mul(s, q, -2), sci_idx_add(s, i, sci_val_int(s, 7))), &f));
+  cr_assert(
+      sci_affine_of(s, sci_val_op2(s, SCI_OP_sub, sci_idx_mul(s, q, -2), sci_idx_add(s, i, sci_val_int(s, 7))), &f));
   cr_expect_eq(f.n, 2);
   cr_expect_eq(f.constant, -7);
   cr_expect_eq(f.terms[0].coefficient, -2);
@@ -95,7 +96,8 @@ static void indices(void) {
   int64_t ks[] = {INT64_MIN, INT64_MAX, -1, 1, 2, -7};
   for (size_t n = 0; n < sizeof ks / sizeof *ks; n++)
     for (size_t m = 0; m < sizeof ks / sizeof *ks; m++) {
-      sci_val v = sci_idx_add(s, sci_idx_mul(s, i, ks[n]), sci_idx_add(s, sci_idx_mul(s, j, ks[m]), sci_val_int(s, ks[n])));
+      sci_val v =
+          sci_idx_add(s, sci_idx_mul(s, i, ks[n]), sci_idx_add(s, sci_idx_mul(s, j, ks[m]), sci_val_int(s, ks[n])));
       cr_assert(sci_affine_of(s, v, &f));
       cr_expect_eq(f.constant, ks[n]);
       for (uint32_t t = 0; t < f.n; t++) cr_expect_eq(f.terms[t].coefficient, f.terms[t].term == i ? ks[n] : ks[m]);
@@ -122,7 +124,8 @@ static void substitution(void) {
   SAME(sci_subst_val(m, sci_idx_add(s, sci_idx_mul(s, i, 4), sci_val_int(s, 1))), sci_val_int(s, 13));
 
   sci_buf in = sci_new_buf(s, SC_FLOAT64, SCI_SPACE_INPUT, 8, "in"), window = sci_new_alias(s, in, 4, 4, "window");
-  sci_buf table = sci_new_buf(s, SC_FLOAT64, SCI_SPACE_INPUT, 80, "outer"), out = sci_new_buf(s, SC_FLOAT64, SCI_SPACE_OUTPUT, 80, "out");
+  sci_buf table = sci_new_buf(s, SC_FLOAT64, SCI_SPACE_INPUT, 80, "outer"),
+          out = sci_new_buf(s, SC_FLOAT64, SCI_SPACE_OUTPUT, 80, "out");
   sci_block_builder b, body;
   sci_block_begin(&b, s);
   sci_block_begin(&body, s);
@@ -139,7 +142,8 @@ static void substitution(void) {
   const sci_loop *l = copy.stmts[1].loop;
   cr_expect_neq(l->var, jv);
   cr_expect_eq(l->body.stmts[0].buf, table);
-  SAME(l->body.stmts[0].index, sci_idx_add(s, sci_val_var(s, l->var), sci_idx_add(s, sci_idx_mul(s, i, 8), sci_val_int(s, 4))));
+  SAME(l->body.stmts[0].index,
+       sci_idx_add(s, sci_val_var(s, l->var), sci_idx_add(s, sci_idx_mul(s, i, 8), sci_val_int(s, 4))));
   cr_expect_eq(l->body.stmts[1].name, copy.stmts[0].name);
   SAME(copy.stmts[2].index, sci_val_int(s, 3));
   SAME(copy.stmts[2].value, sci_val_name(s, copy.stmts[0].name));

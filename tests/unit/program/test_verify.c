@@ -14,7 +14,8 @@
 static sci_env env;
 static sci_store *s;
 
-/* A program of a callee g(a[4]) -> (b[4]) and an entry f(x[12], n[12] of int64) -> (y[12]) with locals t[12], m[12] of bool. */
+/* A program of a callee g(a[4]) -> (b[4]) and an entry f(x[12], n[12] of int64) -> (y[12]) with locals t[12], m[12] of
+ * bool. */
 typedef struct fixture {
   sci_buf a, b, x, n, y, t, m, table, index;
   sci_proc g, f;
@@ -72,7 +73,8 @@ static sci_stmt store(sci_buf buf, sci_val index, sci_val value) {
   return (sci_stmt){.kind = SCI_S_STORE, .name = SCI_NIL, .buf = buf, .index = index, .value = value};
 }
 static sci_stmt assign(sci_name n, sci_val value, bool declare) {
-  return (sci_stmt){.kind = SCI_S_ASSIGN, .declare = declare, .name = n, .buf = SCI_NIL, .index = SCI_NIL, .value = value};
+  return (sci_stmt){
+      .kind = SCI_S_ASSIGN, .declare = declare, .name = n, .buf = SCI_NIL, .index = SCI_NIL, .value = value};
 }
 static void loop(fixture *x, sci_loop_kind kind, int64_t n, sci_block body) {
   sci_emit_loop(&x->body, s, kind, x->iv, n, body);
@@ -80,7 +82,8 @@ static void loop(fixture *x, sci_loop_kind kind, int64_t n, sci_block body) {
 static void call(fixture *x, uint32_t proc, uint32_t n, sci_view a, sci_view b) {
   sci_emit_call(&x->body, s, proc, n, (sci_view[]){a, b});
 }
-/* A loop over i of 4 trips with an inner loop over j of 3 that stores to `to` at ki * i + kj * j after loading `from` at li * i + lj * j. */
+/* A loop over i of 4 trips with an inner loop over j of 3 that stores to `to` at ki * i + kj * j after loading `from`
+ * at li * i + lj * j. */
 static void nest(fixture *x, sci_buf to, int64_t ki, int64_t kj, sci_buf from, int64_t li, int64_t lj) {
   sci_var jv = sci_new_var(s, "j");
   sci_val j = sci_val_var(s, jv);
@@ -103,12 +106,24 @@ static void through_table(fixture *x, sci_loop_kind kind, int64_t trips, int64_t
 
 /* ---- accepted ---- */
 
-static void good_empty(fixture *x) { (void)x; }
-static void good_rows(fixture *x) { nest(x, x->y, 3, 1, x->x, 3, 1); }
-static void good_columns(fixture *x) { nest(x, x->y, 1, 4, x->x, 3, 1); }
-static void good_in_place(fixture *x) { nest(x, x->y, 1, 4, x->y, 1, 4); }
-static void good_table(fixture *x) { through_table(x, SCI_LOOP_INDEPENDENT, 4, 1, 8); }
-static void good_dead(fixture *x) { loop(x, SCI_LOOP_INDEPENDENT, 0, one(store(x->y, at(99), num(0)))); }
+static void good_empty(fixture *x) {
+  (void)x;
+}
+static void good_rows(fixture *x) {
+  nest(x, x->y, 3, 1, x->x, 3, 1);
+}
+static void good_columns(fixture *x) {
+  nest(x, x->y, 1, 4, x->x, 3, 1);
+}
+static void good_in_place(fixture *x) {
+  nest(x, x->y, 1, 4, x->y, 1, 4);
+}
+static void good_table(fixture *x) {
+  through_table(x, SCI_LOOP_INDEPENDENT, 4, 1, 8);
+}
+static void good_dead(fixture *x) {
+  loop(x, SCI_LOOP_INDEPENDENT, 0, one(store(x->y, at(99), num(0))));
+}
 static void good_reverse(fixture *x) {
   loop(x, SCI_LOOP_INDEPENDENT, 12, one(store(x->y, sci_val_op2(s, SCI_OP_sub, at(11), x->i), num(0))));
 }
@@ -129,30 +144,51 @@ static void good_own(fixture *x) { /* t is touched in this loop only: each itera
   sci_emit_store(&b, x->y, x->i, sci_emit_load(&b, s, x->t, at(0), NULL));
   loop(x, SCI_LOOP_INDEPENDENT, 12, sci_block_end(&b, s));
 }
-static void good_unknown(fixture *x) { sci_emit_store(&x->body, x->y, sci_emit_load(&x->body, s, x->n, at(0), NULL), num(0)); }
-static void good_call(fixture *x) { call(x, 0, 2, (sci_view){x->y, at(0)}, (sci_view){x->y, at(4)}); }
+static void good_unknown(fixture *x) {
+  sci_emit_store(&x->body, x->y, sci_emit_load(&x->body, s, x->n, at(0), NULL), num(0));
+}
+static void good_call(fixture *x) {
+  call(x, 0, 2, (sci_view){x->y, at(0)}, (sci_view){x->y, at(4)});
+}
 static void good_mapped_call(fixture *x) {
   sci_stmt c = sci_call_stmt(s, 0, 2, (sci_view[]){{x->x, x->i}, {x->y, sci_idx_mul(s, x->i, 4)}});
   loop(x, SCI_LOOP_INDEPENDENT, 3, one(c));
 }
 
-static void (*const good[])(fixture *) = {good_empty,   good_rows,  good_columns, good_in_place, good_table, good_dead,
-                                          good_reverse, good_own,  good_halves, good_mod,    good_unknown,  good_call,  good_mapped_call};
+static void (*const good[])(fixture *) = {good_empty,   good_rows,    good_columns,    good_in_place, good_table,
+                                          good_dead,    good_reverse, good_own,        good_halves,   good_mod,
+                                          good_unknown, good_call,    good_mapped_call};
 
 /* ---- one violation each ---- */
 
-static void bad_proc_name(fixture *x) { x->g.name = "f"; }
-static void bad_no_name(fixture *x) { x->g.name = ""; }
-static void bad_param(fixture *x) { ((sci_buf *)(uintptr_t)x->f.params)[0] = x->y; }
-static void bad_param_alias(fixture *x) { ((sci_buf *)(uintptr_t)x->f.params)[0] = sci_new_alias(s, x->x, 0, 12, NULL); }
-static void bad_local(fixture *x) { ((sci_local *)(uintptr_t)x->f.locals)[0].buf = x->b; }
+static void bad_proc_name(fixture *x) {
+  x->g.name = "f";
+}
+static void bad_no_name(fixture *x) {
+  x->g.name = "";
+}
+static void bad_param(fixture *x) {
+  ((sci_buf *)(uintptr_t)x->f.params)[0] = x->y;
+}
+static void bad_param_alias(fixture *x) {
+  ((sci_buf *)(uintptr_t)x->f.params)[0] = sci_new_alias(s, x->x, 0, 12, NULL);
+}
+static void bad_local(fixture *x) {
+  ((sci_local *)(uintptr_t)x->f.locals)[0].buf = x->b;
+}
 static void bad_packing(fixture *x) {
   ((sci_local *)(uintptr_t)x->f.locals)[0].offset = 8;
   x->f.stack_self = 96;
 }
-static void bad_alias(fixture *x) { sci_emit_store(&x->body, sci_new_alias(s, x->y, 8, 5, NULL), at(0), num(0)); }
-static void bad_buffer(fixture *x) { sci_emit_store(&x->body, x->b, at(0), num(0)); }
-static void bad_constant(fixture *x) { sci_emit_load(&x->body, s, sci_new_buf(s, SC_FLOAT64, SCI_SPACE_CONSTANT, 3, NULL), at(0), NULL); }
+static void bad_alias(fixture *x) {
+  sci_emit_store(&x->body, sci_new_alias(s, x->y, 8, 5, NULL), at(0), num(0));
+}
+static void bad_buffer(fixture *x) {
+  sci_emit_store(&x->body, x->b, at(0), num(0));
+}
+static void bad_constant(fixture *x) {
+  sci_emit_load(&x->body, s, sci_new_buf(s, SC_FLOAT64, SCI_SPACE_CONSTANT, 3, NULL), at(0), NULL);
+}
 static void bad_op(fixture *x) {
   sci_val v = sci_emit_load(&x->body, s, x->x, at(0), NULL), n = sci_emit_load(&x->body, s, x->n, at(0), NULL);
   sci_emit_store(&x->body, x->y, at(0), sci_val_op2(s, SCI_OP_add, v, n));
@@ -160,7 +196,9 @@ static void bad_op(fixture *x) {
 static void bad_op_sig(fixture *x) {
   sci_emit_store(&x->body, x->m, at(0), sci_val_op1(s, SCI_OP_isnan, sci_emit_load(&x->body, s, x->n, at(0), NULL)));
 }
-static void bad_name(fixture *x) { sci_emit_store(&x->body, x->y, at(0), name(SC_FLOAT64)); }
+static void bad_name(fixture *x) {
+  sci_emit_store(&x->body, x->y, at(0), name(SC_FLOAT64));
+}
 static void bad_name_left(fixture *x) {
   sci_block_builder b;
   sci_block_begin(&b, s);
@@ -169,7 +207,9 @@ static void bad_name_left(fixture *x) {
   loop(x, SCI_LOOP_SERIAL, 2, sci_block_end(&b, s));
   sci_emit_store(&x->body, x->y, at(1), sci_val_op1(s, SCI_OP_cos, w));
 }
-static void bad_var(fixture *x) { sci_emit_store(&x->body, x->y, x->i, num(0)); }
+static void bad_var(fixture *x) {
+  sci_emit_store(&x->body, x->y, x->i, num(0));
+}
 static void bad_twice(fixture *x) {
   sci_name n = sci_new_name(s, SC_FLOAT64, false, NULL);
   sci_emit(&x->body, assign(n, num(0), true));
@@ -180,7 +220,9 @@ static void bad_immutable(fixture *x) {
   sci_emit(&x->body, assign(n, num(0), true));
   sci_emit(&x->body, assign(n, num(1), false));
 }
-static void bad_assign(fixture *x) { sci_emit_assign(&x->body, sci_new_name(s, SC_FLOAT64, true, NULL), num(0)); }
+static void bad_assign(fixture *x) {
+  sci_emit_assign(&x->body, sci_new_name(s, SC_FLOAT64, true, NULL), num(0));
+}
 static void bad_assign_left(fixture *x) {
   sci_block_builder b;
   sci_block_begin(&b, s);
@@ -188,41 +230,87 @@ static void bad_assign_left(fixture *x) {
   loop(x, SCI_LOOP_SERIAL, 2, sci_block_end(&b, s));
   sci_emit_assign(&x->body, n, num(1));
 }
-static void bad_store_dtype(fixture *x) { sci_emit_store(&x->body, x->y, at(0), at(1)); }
-static void bad_index_dtype(fixture *x) { sci_emit_store(&x->body, x->y, num(0), num(1)); }
-static void bad_name_dtype(fixture *x) { sci_emit(&x->body, assign(sci_new_name(s, SC_FLOAT32, false, NULL), num(0), true)); }
-static void bad_assign_dtype(fixture *x) { sci_emit_assign(&x->body, sci_emit_mutable(&x->body, s, num(0), NULL), at(0)); }
-static void bad_step(fixture *x) { sci_emit(&x->body, sci_loop_stmt(s, SCI_LOOP_SERIAL, x->iv, 0, 3, 0, (sci_block){0, NULL})); }
+static void bad_store_dtype(fixture *x) {
+  sci_emit_store(&x->body, x->y, at(0), at(1));
+}
+static void bad_index_dtype(fixture *x) {
+  sci_emit_store(&x->body, x->y, num(0), num(1));
+}
+static void bad_name_dtype(fixture *x) {
+  sci_emit(&x->body, assign(sci_new_name(s, SC_FLOAT32, false, NULL), num(0), true));
+}
+static void bad_assign_dtype(fixture *x) {
+  sci_emit_assign(&x->body, sci_emit_mutable(&x->body, s, num(0), NULL), at(0));
+}
+static void bad_step(fixture *x) {
+  sci_emit(&x->body, sci_loop_stmt(s, SCI_LOOP_SERIAL, x->iv, 0, 3, 0, (sci_block){0, NULL}));
+}
 static void bad_shared_var(fixture *x) {
   loop(x, SCI_LOOP_SERIAL, 2, (sci_block){0, NULL});
   loop(x, SCI_LOOP_SERIAL, 2, (sci_block){0, NULL});
 }
-static void bad_input(fixture *x) { sci_emit_store(&x->body, x->x, at(0), num(0)); }
-static void bad_table_written(fixture *x) { sci_emit_store(&x->body, x->table, at(0), num(0)); }
-static void bad_call_input(fixture *x) { call(x, 0, 2, (sci_view){x->x, at(0)}, (sci_view){x->x, at(4)}); }
-static void bad_high(fixture *x) { loop(x, SCI_LOOP_INDEPENDENT, 12, one(store(x->y, plus(x->i, 1), num(0)))); }
-static void bad_low(fixture *x) { loop(x, SCI_LOOP_INDEPENDENT, 12, one(store(x->y, plus(x->i, -1), num(0)))); }
-static void bad_table_range(fixture *x) { through_table(x, SCI_LOOP_SERIAL, 4, 1, 9); }
+static void bad_input(fixture *x) {
+  sci_emit_store(&x->body, x->x, at(0), num(0));
+}
+static void bad_table_written(fixture *x) {
+  sci_emit_store(&x->body, x->table, at(0), num(0));
+}
+static void bad_call_input(fixture *x) {
+  call(x, 0, 2, (sci_view){x->x, at(0)}, (sci_view){x->x, at(4)});
+}
+static void bad_high(fixture *x) {
+  loop(x, SCI_LOOP_INDEPENDENT, 12, one(store(x->y, plus(x->i, 1), num(0))));
+}
+static void bad_low(fixture *x) {
+  loop(x, SCI_LOOP_INDEPENDENT, 12, one(store(x->y, plus(x->i, -1), num(0))));
+}
+static void bad_table_range(fixture *x) {
+  through_table(x, SCI_LOOP_SERIAL, 4, 1, 9);
+}
 static void bad_mod(fixture *x) { /* 5 * (i / 5) + 2 * (i mod 5) reaches 13 at i = 9 */
   sci_val v = sci_idx_add(s, sci_idx_mul(s, sci_idx_div(s, x->i, 5), 5), sci_idx_mul(s, sci_idx_mod(s, x->i, 5), 2));
   loop(x, SCI_LOOP_SERIAL, 10, one(store(x->y, v, num(0))));
 }
-static void bad_extent(fixture *x) { call(x, 0, 2, (sci_view){x->x, at(9)}, (sci_view){x->y, at(0)}); }
-static void bad_order(fixture *x) { call(x, 1, 2, (sci_view){x->x, at(0)}, (sci_view){x->y, at(0)}); }
-static void bad_arity(fixture *x) { call(x, 0, 1, (sci_view){x->x, at(0)}, (sci_view){x->y, at(0)}); }
-static void bad_call_dtype(fixture *x) { call(x, 0, 2, (sci_view){x->n, at(0)}, (sci_view){x->y, at(0)}); }
-static void bad_overlap(fixture *x) { call(x, 0, 2, (sci_view){x->y, at(0)}, (sci_view){x->y, at(3)}); }
-static void bad_same(fixture *x) { loop(x, SCI_LOOP_INDEPENDENT, 2, one(store(x->y, at(0), num(0)))); }
-static void bad_rows(fixture *x) { nest(x, x->y, 2, 1, x->x, 3, 1); }
-static void bad_columns(fixture *x) { nest(x, x->y, 1, 3, x->x, 3, 1); }
-static void bad_shift(fixture *x) { nest(x, x->y, 1, 4, x->y, 2, 1); }
-static void bad_wide_read(fixture *x) { nest(x, x->y, 3, 1, x->y, 2, 2); }
-static void bad_table_twice(fixture *x) { through_table(x, SCI_LOOP_INDEPENDENT, 4, 0, 0); }
+static void bad_extent(fixture *x) {
+  call(x, 0, 2, (sci_view){x->x, at(9)}, (sci_view){x->y, at(0)});
+}
+static void bad_order(fixture *x) {
+  call(x, 1, 2, (sci_view){x->x, at(0)}, (sci_view){x->y, at(0)});
+}
+static void bad_arity(fixture *x) {
+  call(x, 0, 1, (sci_view){x->x, at(0)}, (sci_view){x->y, at(0)});
+}
+static void bad_call_dtype(fixture *x) {
+  call(x, 0, 2, (sci_view){x->n, at(0)}, (sci_view){x->y, at(0)});
+}
+static void bad_overlap(fixture *x) {
+  call(x, 0, 2, (sci_view){x->y, at(0)}, (sci_view){x->y, at(3)});
+}
+static void bad_same(fixture *x) {
+  loop(x, SCI_LOOP_INDEPENDENT, 2, one(store(x->y, at(0), num(0))));
+}
+static void bad_rows(fixture *x) {
+  nest(x, x->y, 2, 1, x->x, 3, 1);
+}
+static void bad_columns(fixture *x) {
+  nest(x, x->y, 1, 3, x->x, 3, 1);
+}
+static void bad_shift(fixture *x) {
+  nest(x, x->y, 1, 4, x->y, 2, 1);
+}
+static void bad_wide_read(fixture *x) {
+  nest(x, x->y, 3, 1, x->y, 2, 2);
+}
+static void bad_table_twice(fixture *x) {
+  through_table(x, SCI_LOOP_INDEPENDENT, 4, 0, 0);
+}
 static void bad_shared(fixture *x) { /* t is needed behind the loop */
   good_own(x);
   sci_emit_load(&x->body, s, x->t, at(0), NULL);
 }
-static void bad_vector(fixture *x) { loop(x, SCI_LOOP_VECTOR, 2, one(store(x->y, at(0), num(0)))); }
+static void bad_vector(fixture *x) {
+  loop(x, SCI_LOOP_VECTOR, 2, one(store(x->y, at(0), num(0))));
+}
 static void bad_carried(fixture *x) {
   sci_name n = sci_emit_mutable(&x->body, s, num(0), NULL);
   loop(x, SCI_LOOP_INDEPENDENT, 2, one(assign(n, num(1), false)));
@@ -306,7 +394,9 @@ static void verdict(void (*plant)(fixture *), bool spoil_port, char out[64]) {
   begin(&x);
   plant(&x);
   x.f.body = sci_block_end(&x.body, s);
-  sci_port_info ports[] = {{"x", SC_FLOAT64, 1, {12}, NULL}, {"n", SC_INT64, 1, {12}, NULL}, {"y", SC_FLOAT64, 2, {3, spoil_port ? 3 : 4}, NULL}};
+  sci_port_info ports[] = {{"x", SC_FLOAT64, 1, {12}, NULL},
+                           {"n", SC_INT64, 1, {12}, NULL},
+                           {"y", SC_FLOAT64, 2, {3, spoil_port ? 3 : 4}, NULL}};
   const sci_proc *procs[] = {&x.g, &x.f};
   sci_program *p = sci_program_create(NULL, s);
   p->n_procs = 2;
