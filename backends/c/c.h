@@ -85,7 +85,7 @@ void sci_c_find_shared(c_render *r, const sci_stmt *st);
 /* ---- spelling (expr.c) ---- */
 
 /* How tightly an expression binds. Bit operators and `!` count as looser than C has them, so that no compiler asks for parentheses. */
-enum { P_ANY, P_SELECT, P_BITS, P_NOT, P_COMPARE, P_SUM, P_PRODUCT, P_UNARY, P_PRIMARY };
+enum { P_ANY, P_SELECT, P_BITS, P_NOT, P_COMPARE, P_SUM, P_PRODUCT, P_MINUS, P_CAST, P_PRIMARY };
 
 extern const char *const sci_c_types[SC_DTYPE_COUNT];
 extern const char *const sci_c_suffixes[SC_DTYPE_COUNT]; /* f64, ... */

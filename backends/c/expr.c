@@ -99,7 +99,7 @@ static void put_literal(c_render *r, sci_val v, int least) {
     text = sci_strndup(&r->env->scratch, buf, (size_t)format_scalar(buf, (sc_dtype)x->dtype, scalar));
     r->literals[v] = text;
   }
-  bool wrap = least > P_UNARY && (*text == '-' || *text == '(');
+  bool wrap = (*text == '-' && least > P_MINUS) || (*text == '(' && least > P_CAST);
   if (wrap) sci_put_char(r->out, '(');
   put_text(r, text);
   if (wrap) sci_put_char(r->out, ')');
@@ -127,7 +127,7 @@ static void put_infix(c_render *r, const sci_value *x, int binds, int left, int 
 static void put_prefix(c_render *r, const sci_value *x, int binds, int least, bool is_index) {
   open_at(r, binds, least);
   put_text(r, spellings[x->op].text);
-  push_value(r, x->args[0], P_PRIMARY, is_index);
+  push_value(r, x->args[0], P_CAST, is_index);
 }
 
 static void put_call(c_render *r, const sci_value *x) {
@@ -174,9 +174,9 @@ static void put_cast(c_render *r, const sci_value *x, int least, bool is_index) 
   } else if (is_index && least == P_ANY) { /* a whole subscript may have any integer type */
     push_value(r, x->args[0], P_ANY, false);
   } else {
-    open_at(r, P_UNARY, least);
+    open_at(r, P_CAST, least);
     sci_putf(r->out, "(%s)", sci_c_types[x->dtype]);
-    push_value(r, x->args[0], P_UNARY, false);
+    push_value(r, x->args[0], P_MINUS, false);
   }
 }
 
@@ -193,13 +193,13 @@ static void put_select(c_render *r, const sci_value *x, int least) {
 static void put_operator(c_render *r, const sci_value *x, int least, bool is_index) {
   unsigned op = x->op;
   if (op == SCI_OP_neg)
-    put_prefix(r, x, P_UNARY, least, is_index);
+    put_prefix(r, x, P_MINUS, least, is_index);
   else if (op == SCI_OP_not)
     put_prefix(r, x, P_NOT, least, false);
   else if (op == SCI_OP_add || op == SCI_OP_sub)
     put_infix(r, x, P_SUM, P_SUM, P_PRODUCT, least, is_index);
   else if (op == SCI_OP_mul || op == SCI_OP_div || op == SCI_OP_fmod)
-    put_infix(r, x, P_PRODUCT, P_PRODUCT, P_UNARY, least, is_index);
+    put_infix(r, x, P_PRODUCT, P_PRODUCT, P_MINUS, least, is_index);
   else if (op == SCI_OP_and || op == SCI_OP_or)
     put_infix(r, x, P_BITS, P_PRIMARY, P_PRIMARY, least, false);
   else
