@@ -43,12 +43,13 @@ sci_id sci_sum2(sc_context *cx, sci_id a, sci_id b); /* either may be SCI_NONE *
 
 /* ---- activity ---- */
 
-/* Per number of `order`: depends on one of the nodes marked on input (by number) through differentiable operations. */
-void sci_mark_active(sc_context *cx, const sci_order *order, bool *active);
+/* Per number of `order`: depends on one of the nodes marked on input (by number) through differentiable operations. `fixed` nodes (NULL: none)
+ * stay as they are: the sweeps' inputs, which may depend on each other and are differentiated by as if they did not. */
+void sci_mark_active(sc_context *cx, const sci_order *order, bool *active, const bool *fixed);
 
 /* ---- sweeps ---- */
 
-/* Tangents of `n` roots. `inputs` and `tangents` give the seeds: tangents[i] of shape (K, shape of inputs[i]), SCI_NONE for zero.
+/* Tangents of `n` roots. The inputs are any nodes, taken as independent of each other. `inputs` and `tangents` give the seeds: tangents[i] of shape (K, shape of inputs[i]), SCI_NONE for zero.
  * out[i] is SCI_NONE where structurally zero. */
 void sci_forward(const sci_ad *ad, uint32_t n_inputs, const sci_id *inputs, const sci_id *tangents, uint32_t n, const sci_id *roots,
                  sci_id *out);

@@ -49,9 +49,12 @@ static sci_id ones_like(sc_context *cx, sci_id id) {
 static sci_id *forward_values(const sci_ad *ad, const cones *c) {
   sci_arena *scratch = &ad->cx->env.scratch;
   sci_id *value = SCI_ARRAY(scratch, sci_id, (size_t)c->n_roots * c->n_leaves), *out = SCI_ARRAY(scratch, sci_id, c->n_roots);
+  sci_id *seeds = SCI_ARRAY(scratch, sci_id, c->n_leaves);
+  for (uint32_t l = 0; l < c->n_leaves; l++) seeds[l] = SCI_NONE;
   for (uint32_t l = 0; l < c->n_leaves; l++) {
-    sci_id seed = ones_like(ad->cx, c->leaves[l]);
-    sci_forward(ad, 1, &c->leaves[l], &seed, c->n_roots, c->roots, out);
+    seeds[l] = ones_like(ad->cx, c->leaves[l]);
+    sci_forward(ad, c->n_leaves, c->leaves, seeds, c->n_roots, c->roots, out);
+    seeds[l] = SCI_NONE;
     for (uint32_t r = 0; r < c->n_roots; r++) value[(size_t)r * c->n_leaves + l] = out[r];
   }
   return value;

@@ -8,11 +8,11 @@ static forward_rule *const rules[] = {
 #undef SCI_XOP
 };
 
-void sci_mark_active(sc_context *cx, const sci_order *order, bool *active) {
+void sci_mark_active(sc_context *cx, const sci_order *order, bool *active, const bool *fixed) {
   for (uint32_t k = 0; k < order->n; k++) {
     const sci_node *n = sci_node_at(cx, order->ids[k]);
     const sci_id *args = sci_args(cx, n);
-    if (active[k] || !cx->types[n->type].diff) continue;
+    if (active[k] || (fixed && fixed[k]) || !cx->types[n->type].diff) continue;
     if (n->op < SCI_OP_COUNT && !sci_op_has_partials((sci_op)n->op)) continue;
     for (uint32_t i = 0; i < n->n_args && !active[k]; i++) active[k] = active[sci_number(order, args[i])];
   }
@@ -40,20 +40,22 @@ void sci_forward(const sci_ad *ad, uint32_t n_inputs, const sci_id *inputs, cons
   sci_arena *scratch = &cx->env.scratch;
   sci_order order = sci_reach(cx, roots, n);
   sci_id *tangent = SCI_ARRAY(scratch, sci_id, order.n);
-  bool *active = SCI_ZEROS(scratch, bool, order.n);
+  bool *active = SCI_ZEROS(scratch, bool, order.n), *fixed = SCI_ZEROS(scratch, bool, order.n);
   for (uint32_t k = 0; k < order.n; k++) tangent[k] = SCI_NONE;
   for (uint32_t i = 0; i < n_inputs; i++) {
     uint32_t k = sci_number(&order, inputs[i]);
-    if (k == SCI_NONE || tangents[i] == SCI_NONE) continue;
+    if (k == SCI_NONE) continue;
+    fixed[k] = true;
+    if (tangents[i] == SCI_NONE) continue;
     active[k] = true;
     tangent[k] = tangents[i];
   }
-  sci_mark_active(cx, &order, active);
+  sci_mark_active(cx, &order, active, fixed);
   SCI_VEC(sci_id) of_args = {0};
   for (uint32_t k = 0; k < order.n; k++) {
     sci_id id = order.ids[k];
     const sci_node *node = sci_node_at(cx, id);
-    if (!active[k] || !node->n_args) continue;
+    if (!active[k] || fixed[k]) continue;
     const sci_id *args = sci_args(cx, node);
     bool any = false;
     of_args.n = 0;

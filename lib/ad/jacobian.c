@@ -49,7 +49,7 @@ static void begin(sci_assembly *a) {
   for (uint32_t i = 0; i < q->n_roots; i++) a->n_rows = sci_add_size(&cx->env, a->n_rows, sci_type_of(cx, q->roots[i])->size, "Jacobian");
   if (a->n_cols > SC_MAX_ELEMENTS || a->n_rows > SC_MAX_ELEMENTS)
     sci_fail(&cx->env, SC_ERR_OVERFLOW, "a Jacobian of %lld by %lld exceeds the largest size", (long long)a->n_rows, (long long)a->n_cols);
-  sci_mark_active(cx, &a->order, a->active);
+  sci_mark_active(cx, &a->order, a->active, NULL);
 }
 
 static void seed_roots(sci_assembly *a) {

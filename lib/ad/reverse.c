@@ -240,12 +240,12 @@ void sci_reverse(const sci_ad *ad, uint32_t n_roots, const sci_id *roots, const 
   sc_context *cx = ad->cx;
   sci_arena *scratch = &cx->env.scratch;
   sci_sweep sweep = {.ad = ad, .order = sci_reach(cx, roots, n_roots)};
-  bool *active = SCI_ZEROS(scratch, bool, sweep.order.n);
+  bool *active = SCI_ZEROS(scratch, bool, sweep.order.n), *fixed = SCI_ZEROS(scratch, bool, sweep.order.n);
   for (uint32_t i = 0; i < n; i++) {
     uint32_t k = sci_number(&sweep.order, inputs[i]);
-    if (k != SCI_NONE) active[k] = true;
+    if (k != SCI_NONE) active[k] = fixed[k] = true;
   }
-  sci_mark_active(cx, &sweep.order, active);
+  sci_mark_active(cx, &sweep.order, active, fixed);
   sweep.active = active;
   sweep.parts = SCI_ZEROS(scratch, sci_contribution *, sweep.order.n);
   sci_id *adjoints = SCI_ARRAY(scratch, sci_id, sweep.order.n);
@@ -261,12 +261,13 @@ void sci_reverse(const sci_ad *ad, uint32_t n_roots, const sci_id *roots, const 
     if (!sweep.parts[k] && !call) continue;
     if (sweep.parts[k]) {
       sci_contribution adjoint = join(ad, id, sweep.parts[k]);
-      if (op < SCI_OP_COUNT) {
+      if (op < SCI_OP_COUNT && !fixed[k]) {
         reverse_scalar(&sweep, id, adjoint);
         continue;
       }
       adjoints[k] = masked(ad, adjoint.value, adjoint.mask);
     }
+    if (fixed[k]) continue;
     if (call)
       reverse_call(&sweep, &calls, k, adjoints);
     else
