@@ -1,9 +1,17 @@
 /* Structure of lowered programs: how many loops of which kind, what is copied, what needs storage of its own. */
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "lib/lower/lower.h"
 #include "scaly/scaly.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/lsan_interface.h>
+#define NO_LEAKS() cr_assert(!__lsan_do_recoverable_leak_check())
+#else
+#define NO_LEAKS() (void)0
+#endif
 
 typedef struct counts {
   int independent, reduce, serial, loads, stores, calls, copies;
@@ -144,15 +152,21 @@ static const struct {
     {"(%a: tensor<5xfloat64>, %b: tensor<5xfloat64>) -> (%y) { return matmul(%a, %b) }", "reduce 1 loads 2 stores 1"},
 };
 
-static sci_program *lower_text(sc_context *cx, const char *text) {
-  sc_module_text *m = sc_parse(cx, text, strlen(text), NULL);
-  cr_assert_not_null(m, "%s: %s", text, m ? "" : sc_context_error(cx)->message);
-  sc_function *f = sc_module_text_find(m, NULL);
+/* The caller's own; NULL on failure. */
+static sci_program *lower(sc_context *cx, const sc_function *f) {
   sci_frame fr;
-  if (!SCI_TRY(&cx->env, &fr)) cr_assert_fail("%s: %s", text, sc_context_error(cx)->message);
+  if (!SCI_TRY(&cx->env, &fr)) return NULL;
   sci_program *p = sci_lower(cx, f, NULL);
   sci_keep(&cx->env, p);
   sci_leave(&cx->env, &fr);
+  return p;
+}
+
+static sci_program *lower_text(sc_context *cx, const char *text) {
+  sc_module_text *m = sc_parse(cx, text, strlen(text), NULL);
+  cr_assert_not_null(m, "%s: %s", text, m ? "" : sc_context_error(cx)->message);
+  sci_program *p = lower(cx, sc_module_text_find(m, NULL));
+  cr_assert_not_null(p, "%s: %s", text, p ? "" : sc_context_error(cx)->message);
   sc_module_text_free(m);
   return p;
 }
@@ -218,9 +232,8 @@ Test(lower, procedures) {
   sc_pattern pattern = {SC_CSC, 2, 1, 2, (int32_t[]){0, 2}, (int32_t[]){0, 1}};
   sc_function *f = sc_function_create(cx, "f", SC_IN({"z", z, NULL}, {"v", v, NULL}), SC_OUT({"c", c, &pattern}));
   cr_assert_not_null(f);
-  sci_frame fr;
-  cr_assert(SCI_TRY(&cx->env, &fr));
-  sci_program *p = sci_lower(cx, f, NULL);
+  sci_program *p = lower(cx, f);
+  cr_assert_not_null(p);
   cr_expect_eq(p->n_procs, 3);
   cr_expect_str_eq(p->procs[0]->name, "f_1");
   cr_expect_str_eq(p->procs[1]->name, "f_2");
@@ -231,7 +244,7 @@ Test(lower, procedures) {
   cr_expect_str_eq(p->ports[1].name, "v");
   cr_expect(p->ports[1].rank == 2 && p->ports[1].shape[1] == 3 && p->ports[1].dtype == SC_FLOAT32);
   cr_expect(p->ports[2].pattern && p->ports[2].pattern->nnz == 2 && p->ports[2].pattern->inner[1] == 1);
-  sci_leave(&cx->env, &fr);
+  sci_program_free(p);
   sc_context_destroy(cx);
 }
 
@@ -242,11 +255,48 @@ Test(lower, chain) {
   sc_expr x = sc_input(cx, "x", SC_FLOAT64, 0, NULL), y = x;
   for (int i = 0; i < N; i++) y = i % 2 ? sc_sin(y) : sc_mul(y, x);
   sc_function *f = sc_function_create(cx, "f", SC_IN({"x", x, NULL}), SC_OUT({"y", y, NULL}));
-  sci_frame fr;
-  cr_assert(SCI_TRY(&cx->env, &fr));
-  sci_program *p = sci_lower(cx, f, NULL);
+  sci_program *p = lower(cx, f);
+  cr_assert_not_null(p);
   cr_expect_eq(sci_entry(p)->body.n, N + 2);
   cr_expect_eq(sci_entry(p)->n_locals, 0);
-  sci_leave(&cx->env, &fr);
+  sci_program_free(p);
   sc_context_destroy(cx);
+}
+
+/* ---- every allocation may fail ---- */
+
+static int64_t allowed = INT64_MAX; /* allocations until one fails */
+
+static void *limited(void *user, void *ptr, size_t old_size, size_t new_size) {
+  (void)user;
+  (void)old_size;
+  if (!new_size) {
+    free(ptr);
+    return NULL;
+  }
+  return allowed-- > 0 ? realloc(ptr, new_size) : NULL;
+}
+
+Test(lower, memory) {
+  static const char text[] = G
+      "expr.func @f(%z: tensor<40x22xfloat64>, %y: tensor<3xfloat64>) -> (%v, %w, %s) { %r = reshape(%z) {shape=[880]} "
+      "%v = vmap(%r, %y) {callee=\"g\", length=10, starts=[1, 0], strides=[2, 0], output=1} "
+      "return index_set(sin(%r), %v) {indices=[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 11, 12, 13, 15, 14, 16, 17, 18, 19]}, "
+      "concat(%v, exp(%y)) {axis=0}, sum(%z) {axes=[0]} }";
+  bool done = false;
+  for (int64_t n = 0; !done; n++) {
+    sc_context *cx = sc_context_create(&(sc_allocator){limited, NULL});
+    sc_module_text *m = sc_parse(cx, text, strlen(text), NULL);
+    cr_assert_not_null(m, "%s", m ? "" : sc_context_error(cx)->message);
+    allowed = n;
+    sci_program *p = lower(cx, sc_module_text_find(m, NULL));
+    allowed = INT64_MAX;
+    done = p;
+    cr_expect_eq(sc_context_error(cx) ? sc_context_error(cx)->status : SC_OK, p ? SC_OK : SC_ERR_MEMORY);
+    cr_expect(!p || n > 5, "only %lld allocations", (long long)n);
+    sci_program_free(p);
+    sc_module_text_free(m);
+    sc_context_destroy(cx);
+  }
+  NO_LEAKS();
 }
