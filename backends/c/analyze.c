@@ -102,6 +102,7 @@ static void note_write(c_render *r, sci_buf b, uint32_t at) {
 static bool may_move(c_render *r, const sci_stmt *load, c_place here) {
   const c_name_use *use = use_of(r, load->name);
   if (use->uses != 1 || use->last.block != here.block || r->s->names[load->name].is_mutable) return false;
+  if (r->s->values[load->index].flags & SCI_VAL_MUTABLE) return false; /* it may mean another element by then */
   sci_buf owner = owner_of(r, load->buf);
   switch ((sci_space)r->s->bufs[owner].space) {
   case SCI_SPACE_INPUT:
