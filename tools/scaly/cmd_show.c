@@ -50,9 +50,8 @@ static bool show_c(const model *m, const sc_program *p, const sc_lower_options *
 }
 
 static bool show_llvm(const model *m, const sc_program *p, sc_emit kind) {
-  sc_jit_options jit = {.plugin_dir = plugin_dir()};
   size_t size;
-  return put_text(m->cx, sc_emit_llvm(p, kind, &jit, &size));
+  return put_text(m->cx, sc_emit_llvm(p, kind, NULL, &size));
 }
 
 /* A stage after the expression dialect, or the statistics of the program. */

@@ -34,7 +34,7 @@ static int toolchain(const arguments *args) {
   }
   const char *version = NULL;
   printf("%-8s %d.%d.%d\n", "scaly", SC_VERSION_MAJOR, SC_VERSION_MINOR, SC_VERSION_PATCH);
-  if (sc_llvm_available(cx, plugin_dir(), &version))
+  if (sc_llvm_available(cx, NULL, &version))
     printf("%-8s %s, in process\n", "llvm", version ? version : "");
   else
     printf("%-8s missing: libscaly-llvm.so was not built or cannot be loaded (Debian: llvm-19-dev, then build again)\n",

@@ -99,19 +99,10 @@ sc_program *model_lower(const model *m, const sc_lower_options *options) {
 }
 
 sc_kernel *model_jit(const model *m, const sc_lower_options *options) {
-  sc_jit_options jit = {.lower = options, .plugin_dir = plugin_dir()};
+  sc_jit_options jit = {.lower = options};
   if (m->function) return sc_jit(m->function, &jit);
   sc_program *p = model_lower(m, options);
   sc_kernel *k = p ? sc_jit_program(p, &jit) : NULL;
   sc_program_destroy(p);
   return k;
-}
-
-const char *plugin_dir(void) {
-  char path[4096];
-  ssize_t n = readlink("/proc/self/exe", path, sizeof path);
-  while (n > 0 && path[n - 1] != '/') n--;
-  if (n <= 0) return NULL;
-  char *dir = pool_printf("%.*s../lib", (int)n, path);
-  return access(pool_printf("%s/libscaly-llvm.so", dir), R_OK) == 0 ? dir : NULL;
 }

@@ -35,9 +35,6 @@ bool model_lower_options(const arguments *args, sc_lower_options *out, sc_target
 sc_program *model_lower(const model *m, const sc_lower_options *options);
 sc_kernel *model_jit(const model *m, const sc_lower_options *options);
 
-/* The folder of the LLVM plugin in the tree this program belongs to; NULL: the library knows. */
-const char *plugin_dir(void);
-
 /* Options shared by every command that works on a model. */
 #define MODEL_OUT_OPTION                                                                                               \
   {                                                                                                                    \
