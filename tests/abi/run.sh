@@ -7,6 +7,9 @@ shift 3
 recipe="-fno-math-errno -ffp-contract=off -fno-builtin-pow -fno-builtin-powf"
 warnings="-Wall -Wextra -Wpedantic -Wconversion -Wdouble-promotion -Wshadow -Werror"
 failed=0 built=0
+# Debian's versioned package brings versioned names only.
+clang=$(command -v clang || command -v clang-19) || clang=clang
+clangxx=$(command -v clang++ || command -v clang++-19) || clangxx=clang++
 
 # try NAME COMPILER...: builds and runs in the current folder
 try() {
@@ -29,15 +32,15 @@ for dialect in gnu c; do
   if [ $dialect = c ]; then
     # shellcheck disable=SC2086
     try "gcc c99" gcc -std=c99 -O2 $recipe $warnings "$@"
-    try "clang c99" clang -std=c99 -O2 $recipe $warnings "$@"
+    try "clang c99" "$clang" -std=c99 -O2 $recipe $warnings "$@"
     [ $# = 0 ] && try "tcc" tcc -Wall -Werror
   else
     try "gcc c11" gcc -std=c11 -O0 $recipe $warnings "$@"
     try "gcc gnu17 native" gcc -std=gnu17 -O3 -march=native $recipe $warnings "$@"
-    try "clang c17 native" clang -std=c17 -O2 -march=native $recipe $warnings "$@"
+    try "clang c17 native" "$clang" -std=c17 -O2 -march=native $recipe $warnings "$@"
     linker=c++
     try "g++ 17" g++ -x c++ -std=c++17 -O2 $recipe $warnings "$@"
-    try "clang++ 17" clang++ -x c++ -std=c++17 -O1 $recipe $warnings "$@"
+    try "clang++ 17" "$clangxx" -x c++ -std=c++17 -O1 $recipe $warnings "$@"
   fi
 done
 [ $built -gt 0 ] || { echo "no compiler was found"; exit 1; }
