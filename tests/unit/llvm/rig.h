@@ -5,6 +5,13 @@
 #include "lib/module/backend.h"
 #include "lib/target/target.h"
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/lsan_interface.h>
+#define NO_LEAKS() cr_assert(!__lsan_do_recoverable_leak_check())
+#else
+#define NO_LEAKS() (void)0
+#endif
+
 typedef struct rig {
   sci_env env;
   sci_frame frame; /* everything between begin and ready runs in it */
@@ -30,7 +37,6 @@ sc_status rig_try(rig *r, sci_code *out);    /* diagnostics stay in r->env */
 sci_code rig_compile(rig *r);                /* asserts success */
 void rig_end(rig *r);                        /* frees the program; kernels go on */
 
-/* b[i] = f(a...[i]) with values: `emit` makes the value of one element. */
 static inline sci_val rig_load(rig *r, sci_buf buf, sci_val index) {
   return sci_emit_load(&r->b, r->s, buf, index, NULL);
 }

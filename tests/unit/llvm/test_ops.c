@@ -98,4 +98,5 @@ Test(llvm, every_operation, .timeout = 300) {
         }
         for (int to = 0; to < SC_DTYPE_COUNT; to++) check(SCI_OP_cast, (sc_dtype)from, (sc_dtype)to, targets[t]);
       }
+  NO_LEAKS();
 }

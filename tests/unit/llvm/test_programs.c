@@ -256,6 +256,7 @@ Test(llvm, random_programs, .timeout = 600) {
   const char *many = getenv("SCALY_TEST_PROGRAMS"), *from = getenv("SCALY_TEST_FROM");
   uint64_t first = from ? strtoull(from, NULL, 10) : 0;
   for (uint64_t i = first; i < first + (many ? strtoull(many, NULL, 10) : 150); i++) check_random(i);
+  NO_LEAKS();
 }
 
 /* Buffers whose lives do not overlap share a slot: what is read from one must not move past what is written to the other. */
@@ -320,4 +321,5 @@ Test(llvm, interface) {
     c.release(c.handle);
     rig_end(&r);
   }
+  NO_LEAKS();
 }
