@@ -18,7 +18,7 @@ typedef struct block_info {
 
 typedef struct group {
   sci_val v;
-  uint32_t args[3]; /* groups */
+  uint32_t args[3]; /* groups; SCI_NIL: constants, names and variables, which have none */
   uint32_t uses;    /* how often it is written out, 2 standing for more */
   uint32_t block;   /* innermost that holds the uses */
   uint32_t first;   /* statement number of the first use */
@@ -27,7 +27,7 @@ typedef struct group {
   uint32_t next; /* named groups that go before the same statement */
   sci_val name;  /* SCI_NIL: not named */
   sci_val value; /* rewritten, for its uses */
-  bool is_mutable, is_free;
+  uint8_t is_mutable, is_free;
 } group;
 
 typedef struct bound {
@@ -47,7 +47,6 @@ typedef struct bound {
 /* ---- gathering uses ---- */
 
 static bool is_free(const sci_store *s, const sci_value *x, sci_val v) {
-  if (x->kind != SCI_V_OP) return true;
   if (x->dtype != SC_INT64) return false;
   if (x->op == SCI_OP_cast) return sci_value_at(s, x->args[0])->dtype == SC_INT32;
   bool product = x->op == SCI_OP_mul && sci_val_is_const(s, x->args[1]);
@@ -55,8 +54,9 @@ static bool is_free(const sci_store *s, const sci_value *x, sci_val v) {
   return (product || x->op == SCI_OP_add || x->op == SCI_OP_sub || x->op == SCI_OP_neg) && sci_affine_of(s, v, &f);
 }
 
+/* Whether v has a group that serves here, or needs none. */
 static bool open_for_use(const bound *x, sci_val v) {
-  if (!x->current[v]) return false;
+  if (!x->current[v]) return sci_value_at(x->s, v)->kind != SCI_V_OP;
   const group *g = &x->groups.data[x->current[v] - 1];
   return !g->is_mutable || (g->block == x->block && g->version == x->version);
 }
@@ -69,16 +69,16 @@ static uint32_t group_of(bound *x, sci_val v) {
     sci_val at = x->stack.data[x->stack.n - 1];
     const sci_value *value = sci_value_at(x->s, at);
     size_t before = x->stack.n;
-    int arity = value->kind == SCI_V_OP ? sci_ops[value->op].arity : 0;
+    int arity = sci_ops[value->op].arity;
     for (int i = 0; i < arity; i++)
       if (!open_for_use(x, value->args[i])) sci_vec_push(x->a, &x->stack, value->args[i]);
     if (x->stack.n != before) continue;
     x->stack.n--;
     if (open_for_use(x, at)) continue;
-    group g = {
-        .v = at, .block = x->block, .first = x->statement, .version = x->version, .name = SCI_NIL, .next = SCI_NIL};
+    group g = {.v = at, .block = x->block, .first = x->statement, .version = x->version};
+    g.name = g.next = g.args[0] = g.args[1] = g.args[2] = SCI_NIL;
     g.is_free = is_free(x->s, value, at);
-    g.is_mutable = value->flags & SCI_VAL_MUTABLE;
+    g.is_mutable = (value->flags & SCI_VAL_MUTABLE) != 0;
     for (int i = 0; i < arity; i++) g.args[i] = x->current[value->args[i]] - 1;
     sci_vec_push(x->a, &x->groups, g);
     x->current[at] = (uint32_t)x->groups.n;
@@ -98,6 +98,7 @@ static uint32_t common_block(const bound *x, uint32_t a, uint32_t b) {
 }
 
 static void use(bound *x, uint32_t at, uint32_t times, uint32_t block, uint32_t first) {
+  if (at == SCI_NIL) return;
   group *g = &x->groups.data[at];
   g->uses = g->uses + times > 2 ? 2 : g->uses + times;
   g->block = common_block(x, g->block, block);
@@ -134,11 +135,8 @@ static void gather(bound *x, sci_block b) {
 static void name_shared(bound *x) {
   for (size_t i = x->groups.n; i-- > 0;) {
     group *g = &x->groups.data[i];
-    const sci_value *v = sci_value_at(x->s, g->v);
-    if (v->kind != SCI_V_OP) continue;
     if (!g->is_free && g->uses > 1) g->name = g->v; /* stands for: to be named */
-    for (int j = 0; j < sci_ops[v->op].arity; j++)
-      use(x, g->args[j], g->name == SCI_NIL ? g->uses : 1, g->block, g->first);
+    for (int j = 0; j < 3; j++) use(x, g->args[j], g->name == SCI_NIL ? g->uses : 1, g->block, g->first);
   }
 }
 
@@ -146,8 +144,9 @@ static void name_shared(bound *x) {
 static void name_deep(bound *x) {
   for (size_t i = 0; i < x->groups.n; i++) {
     group *g = &x->groups.data[i];
-    const sci_value *v = sci_value_at(x->s, g->v);
-    for (int j = 0; v->kind == SCI_V_OP && j < sci_ops[v->op].arity; j++) {
+    g->depth = 1;
+    for (int j = 0; j < 3; j++) {
+      if (g->args[j] == SCI_NIL) continue;
       group *operand = &x->groups.data[g->args[j]];
       if (operand->depth >= MAX_DEPTH) operand->name = operand->v;
       uint32_t below = operand->name == SCI_NIL ? operand->depth : 0;
@@ -196,9 +195,8 @@ static sci_val rebuilt(const bound *x, const group *g) {
   sci_value v = *sci_value_at(x->s, g->v);
   sci_val args[3];
   bool same = true;
-  if (v.kind != SCI_V_OP) return g->v;
   for (int i = 0; i < sci_ops[v.op].arity; i++) {
-    args[i] = x->groups.data[g->args[i]].value;
+    args[i] = g->args[i] == SCI_NIL ? v.args[i] : x->groups.data[g->args[i]].value;
     same &= args[i] == v.args[i];
   }
   return same ? g->v : sci_val_op(x->s, (sci_op)v.op, (sc_dtype)v.dtype, args);
@@ -219,7 +217,8 @@ static void settle(bound *x) {
 }
 
 static sci_val next_root(bound *x, sci_val v) {
-  return v == SCI_NIL ? v : x->groups.data[x->roots.data[x->root++]].value;
+  uint32_t g = v == SCI_NIL ? SCI_NIL : x->roots.data[x->root++];
+  return g == SCI_NIL ? v : x->groups.data[g].value;
 }
 
 static sci_stmt rewritten(bound *x, const sci_stmt *st) {
@@ -264,6 +263,9 @@ static const sci_proc *bound_proc(const sci_program *p, const sci_proc *q, void 
   x->statement = x->block = x->version = 0;
   x->root = 0;
   sci_vec_push(x->a, &x->blocks, (block_info){0, 0, 0});
+  /* As many as there are values at most, but for mutable ones: memory that is not touched costs nothing. */
+  x->groups.cap = x->s->n_values;
+  x->groups.data = SCI_ARRAY(x->a, group, x->groups.cap);
   gather(x, q->body);
   for (size_t i = 0; i < x->groups.n; i++) x->current[x->groups.data[i].v] = 0;
   name_shared(x);

@@ -38,7 +38,7 @@ static sci_val body_leaf(fusion *x, const frame *f, const sci_value *v, sci_val 
   }
   if (v->kind != SCI_V_VAR) return self;
   for (uint32_t i = 0; i < f->w->n_loops; i++)
-    if (f->w->loops[i]->var == v->args[0]) return f->solved[i];
+    if (f->w->digits[i].loop->var == v->args[0]) return f->solved[i];
   const sci_loop *l = plan->facts->var_loop[v->args[0]];
   return sci_loop_trips(l) == 1 ? sci_val_int(plan->s, l->start) : self;
 }
@@ -223,6 +223,7 @@ static void visit(sci_rewriter *r, sci_block_builder *out, const sci_stmt *st) {
 
 static const sci_proc *fuse_proc(const sci_program *p, const sci_proc *q, void *user) {
   fusion *shared = user, x = {.plan = shared->plan, .subst = shared->subst};
+  if (!q->n_locals) return q;
   x.plan.fused = 0;
   sci_facts_block(x.plan.facts, q->body);
   sci_fuse_plan(&x.plan, q);

@@ -100,7 +100,8 @@ static uint32_t count_ops(const fuse_plan *x, sci_val v, uint32_t limit) {
   return n;
 }
 
-static bool add_loop(fuse_plan *x, fuse_writer *w, const sci_loop *l, sci_affine *f) {
+static bool add_loop(fuse_plan *x, fuse_writer *w, struct fuse_digit digits[FUSE_MAX_LOOPS], const sci_loop *l,
+                     sci_affine *f) {
   sci_val var = sci_val_var(x->s, l->var);
   int64_t trips = sci_loop_trips(l), k = 0;
   if (!trips || l->start < 0) return false;
@@ -116,12 +117,8 @@ static bool add_loop(fuse_plan *x, fuse_writer *w, const sci_loop *l, sci_affine
   }
   if (k <= 0 || l->step != 1 || w->n_loops == FUSE_MAX_LOOPS) return false;
   uint32_t at = w->n_loops++;
-  for (; at && w->coefficient[at - 1] < k; at--) {
-    w->coefficient[at] = w->coefficient[at - 1];
-    w->loops[at] = w->loops[at - 1];
-  }
-  w->coefficient[at] = k;
-  w->loops[at] = l;
+  for (; at && digits[at - 1].coefficient < k; at--) digits[at] = digits[at - 1];
+  digits[at] = (struct fuse_digit){l, k};
   return true;
 }
 
@@ -129,8 +126,9 @@ static bool add_loop(fuse_plan *x, fuse_writer *w, const sci_loop *l, sci_affine
 static bool is_injective(const fuse_writer *w) {
   int64_t span = 0;
   for (uint32_t i = w->n_loops; i-- > 0;) {
+    const struct fuse_digit *d = &w->digits[i];
     int64_t own;
-    if (w->coefficient[i] <= span || __builtin_mul_overflow(w->coefficient[i], sci_loop_trips(w->loops[i]) - 1, &own))
+    if (d->coefficient <= span || __builtin_mul_overflow(d->coefficient, sci_loop_trips(d->loop) - 1, &own))
       return false;
     if (__builtin_add_overflow(span, own, &span)) return false;
   }
@@ -140,6 +138,7 @@ static bool is_injective(const fuse_writer *w) {
 /* The nest from the writer's block down to its store. */
 static bool read_nest(fuse_plan *x, fuse_writer *w, sci_affine *f) {
   uint32_t chain[FUSE_MAX_LOOPS * 2], n = 0;
+  struct fuse_digit digits[FUSE_MAX_LOOPS];
   for (uint32_t b = x->stmts.data[w->number].block; b != w->block; b = x->blocks.data[b].parent) {
     if (!x->blocks.data[b].is_nest || n == FUSE_MAX_LOOPS * 2) return false;
     chain[n++] = b;
@@ -147,7 +146,7 @@ static bool read_nest(fuse_plan *x, fuse_writer *w, sci_affine *f) {
   size_t cap = 0;
   while (n-- > 0) {
     uint32_t head = x->blocks.data[chain[n]].loop, last = n ? x->blocks.data[chain[n - 1]].loop : w->number;
-    if (!add_loop(x, w, x->stmts.data[head].st->loop, f)) return false;
+    if (!add_loop(x, w, digits, x->stmts.data[head].st->loop, f)) return false;
     for (uint32_t at = head + 1; at < last; at++) {
       const sci_stmt *st = x->stmts.data[at].st;
       sci_val v = st->kind == SCI_S_LOAD ? st->index : st->value;
@@ -158,6 +157,8 @@ static bool read_nest(fuse_plan *x, fuse_writer *w, sci_affine *f) {
       if (st->kind == SCI_S_ASSIGN) w->ops += count_ops(x, v, 64);
     }
   }
+  w->digits = SCI_ARRAY(x->a, struct fuse_digit, w->n_loops);
+  memcpy(w->digits, digits, w->n_loops * sizeof *digits);
   return is_injective(w);
 }
 
@@ -297,19 +298,19 @@ bool sci_fuse_solve(fuse_plan *x, const fuse_writer *w, sci_val index, bool stri
   sci_val r = sci_val_op2(x->s, SCI_OP_sub, index, w->rest);
   int64_t lo = 0, hi = 0; /* of the smaller digits */
   for (uint32_t i = 0; i < w->n_loops; i++) {
-    lo += w->coefficient[i] * w->loops[i]->start;
-    hi += w->coefficient[i] * (w->loops[i]->stop - 1);
+    lo += w->digits[i].coefficient * w->digits[i].loop->start;
+    hi += w->digits[i].coefficient * (w->digits[i].loop->stop - 1);
   }
   for (uint32_t i = 0; i < w->n_loops; i++) {
-    int64_t c = w->coefficient[i];
-    lo -= c * w->loops[i]->start;
-    hi -= c * (w->loops[i]->stop - 1);
+    int64_t c = w->digits[i].coefficient;
+    lo -= c * w->digits[i].loop->start;
+    hi -= c * (w->digits[i].loop->stop - 1);
     bool exact = c == 1 || take_digit(x, &r, c, lo, hi, &solved[i]);
     if (c == 1) {
       solved[i] = r;
       r = sci_val_int(x->s, 0);
     }
-    if (strict && (!exact || !within(x, w->loops[i], solved[i]))) return false;
+    if (strict && (!exact || !within(x, w->digits[i].loop, solved[i]))) return false;
     if (exact) continue;
     solved[i] = sci_idx_div(x->s, sci_idx_add(x->s, r, sci_val_int(x->s, -lo)), c);
     r = sci_val_op2(x->s, SCI_OP_sub, r, sci_idx_mul(x->s, solved[i], c));
@@ -331,7 +332,7 @@ static sci_val composed(fuse_plan *x, const fuse_writer *around, const fuse_inst
     if (v->kind == SCI_V_NAME && x->blocks.data[x->home[v->args[0]]].writer == (uint32_t)(around - x->writers.data) + 1)
       return SCI_NIL;
     for (uint32_t j = 0; v->kind == SCI_V_VAR && j < around->n_loops; j++)
-      if (around->loops[j]->var == v->args[0]) term = at->solved[j];
+      if (around->digits[j].loop->var == v->args[0]) term = at->solved[j];
     sum = sci_idx_add(x->s, sum, sci_idx_mul(x->s, term, f.terms[i].coefficient));
   }
   return sum;
@@ -452,8 +453,31 @@ static void decide(survey *v) {
   }
 }
 
+typedef struct sizes {
+  size_t stmts, blocks, accesses, stores;
+} sizes;
+
+static void count(sci_block b, sizes *n) {
+  n->blocks++;
+  n->stmts += b.n;
+  for (uint32_t i = 0; i < b.n; i++) {
+    const sci_stmt *st = &b.stmts[i];
+    n->stores += st->kind == SCI_S_STORE;
+    n->accesses += st->kind == SCI_S_CALL ? st->call->n : st->kind == SCI_S_STORE || st->kind == SCI_S_LOAD;
+    if (st->kind == SCI_S_LOOP) count(st->loop->body, n);
+  }
+}
+
+#define RESERVE(arena, v, size) ((v)->data = sci_alloc_array((arena), (v)->cap = (size), sizeof *(v)->data))
+
 void sci_fuse_plan(fuse_plan *x, const sci_proc *q) {
   survey v = {.x = x};
+  sizes n = {0};
+  count(q->body, &n);
+  RESERVE(x->a, &x->stmts, n.stmts);
+  RESERVE(x->a, &x->blocks, n.blocks);
+  RESERVE(x->a, &x->writers, n.stores);
+  RESERVE(x->a, &v.list, n.accesses);
   sci_map_init(&v.first_of, x->a);
   sci_vec_push(x->a, &x->blocks, (fuse_block){.runs = 1});
   survey_block(&v, q->body, 0);

@@ -47,8 +47,10 @@ typedef struct fuse_writer {
   uint32_t block;  /* that holds all accesses of the buffer */
   sci_buf storage;
   uint32_t n_loops; /* those that run more than once, larger coefficients first */
-  const sci_loop *loops[FUSE_MAX_LOOPS];
-  int64_t coefficient[FUSE_MAX_LOOPS];
+  struct fuse_digit {
+    const sci_loop *loop;
+    int64_t coefficient; /* in the element's index */
+  } * digits;
   sci_val rest;           /* the index in the storage without these loops' terms */
   int64_t lo, hi;         /* elements written, in the storage */
   double runs;            /* of the store, per run of the procedure */

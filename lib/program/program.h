@@ -47,10 +47,12 @@ typedef enum sci_value_flag {
 typedef struct sci_name_info {
   uint8_t dtype;
   uint8_t is_mutable;
+  sci_val value;    /* SCI_NIL: not asked for yet */
   const char *hint; /* decoration: a name from the model, may be NULL */
 } sci_name_info;
 
 typedef struct sci_var_info {
+  sci_val value;
   const char *hint;
 } sci_var_info;
 
@@ -145,7 +147,7 @@ typedef struct sci_store {
   uint32_t refs; /* programs sharing it */
   sci_arena arena;
   sci_value *values;
-  uint32_t n_values, cap_values;
+  uint32_t n_values, cap_values, n_indexed; /* values, those in value_index */
   sci_name_info *names;
   uint32_t n_names, cap_names;
   sci_var_info *vars;

@@ -69,10 +69,8 @@ static void *room(sci_store *s, void *data, uint32_t n, uint32_t *cap, size_t si
 }
 
 sci_val sci_store_add_value(sci_store *s, const sci_value *v) {
-  sci_index_reserve(&s->value_index);
   s->values = room(s, s->values, s->n_values, &s->cap_values, sizeof *s->values);
   s->values[s->n_values] = *v;
-  sci_index_insert(&s->value_index, v->hash, s->n_values);
   return s->n_values++;
 }
 
@@ -82,13 +80,13 @@ static const char *own(sci_store *s, const char *hint) {
 
 sci_name sci_new_name(sci_store *s, sc_dtype dtype, bool is_mutable, const char *hint) {
   s->names = room(s, s->names, s->n_names, &s->cap_names, sizeof *s->names);
-  s->names[s->n_names] = (sci_name_info){(uint8_t)dtype, is_mutable, own(s, hint)};
+  s->names[s->n_names] = (sci_name_info){(uint8_t)dtype, is_mutable, SCI_NIL, own(s, hint)};
   return s->n_names++;
 }
 
 sci_var sci_new_var(sci_store *s, const char *hint) {
   s->vars = room(s, s->vars, s->n_vars, &s->cap_vars, sizeof *s->vars);
-  s->vars[s->n_vars] = (sci_var_info){own(s, hint)};
+  s->vars[s->n_vars] = (sci_var_info){SCI_NIL, own(s, hint)};
   return s->n_vars++;
 }
 

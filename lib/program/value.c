@@ -27,12 +27,31 @@ static bool same(const sci_value *a, const sci_value *b) {
   return a->kind == SCI_V_OP && swaps(a->op) && a->args[0] == b->args[1] && a->args[1] == b->args[0];
 }
 
-static sci_val intern(sci_store *s, sci_value v) {
-  v.hash = hash_of(&v);
-  sci_index_reserve(&s->value_index);
+/* Most values are built on one of the last few, and an equal value can only be younger than its operands. So the
+ * youngest are not in the index yet: one whose operands are that young is looked for among them alone, without a cache
+ * miss in the index, and by the time values enter it their slots have been fetched. */
+enum { YOUNG = 32 };
+
+static sci_val find(const sci_store *s, const sci_value *v, sci_val youngest) {
   uint32_t id;
-  for (uint32_t at = v.hash; sci_index_at(&s->value_index, &at, v.hash, &id); at++)
-    if (same(&s->values[id], &v)) return id;
+  bool old = youngest == SCI_NIL || youngest < s->n_indexed;
+  for (uint32_t at = v->hash; old && s->n_indexed && sci_index_at(&s->value_index, &at, v->hash, &id); at++)
+    if (same(&s->values[id], v)) return id;
+  for (id = old ? s->n_indexed : youngest + 1; id < s->n_values; id++)
+    if (s->values[id].hash == v->hash && same(&s->values[id], v)) return id;
+  return SCI_NIL;
+}
+
+/* `youngest` operand; SCI_NIL: none. */
+static sci_val intern(sci_store *s, sci_value v, sci_val youngest) {
+  v.hash = hash_of(&v);
+  sci_val id = find(s, &v, youngest);
+  if (id != SCI_NIL) return id;
+  for (uint32_t due = s->n_values - s->n_indexed < YOUNG ? 0 : YOUNG; due; due--, s->n_indexed++) {
+    sci_index_reserve(&s->value_index);
+    sci_index_insert(&s->value_index, s->values[s->n_indexed].hash, s->n_indexed);
+  }
+  sci_index_prefetch(&s->value_index, v.hash);
   return sci_store_add_value(s, &v);
 }
 
@@ -40,15 +59,17 @@ sci_val sci_intern_op(sci_store *s, sci_op op, sc_dtype dtype, const sci_val *ar
   sci_value v = {.kind = SCI_V_OP, .dtype = (uint8_t)dtype, .op = (uint16_t)op};
   bool costly = sci_ops[op].traits & SCI_LIBM || op == SCI_OP_div || op == SCI_OP_sqrt;
   v.flags = costly ? SCI_VAL_COSTLY : 0;
+  sci_val youngest = args[0];
   for (int i = 0; i < sci_ops[op].arity; i++) {
     v.args[i] = args[i];
     v.flags |= s->values[args[i]].flags;
+    if (args[i] > youngest) youngest = args[i];
   }
-  return intern(s, v);
+  return intern(s, v, youngest);
 }
 
 sci_val sci_val_const(sci_store *s, sc_dtype dtype, sci_scalar v) {
-  return intern(s, (sci_value){.kind = SCI_V_CONST, .dtype = (uint8_t)dtype, .bits = sci_scalar_bits(dtype, v)});
+  return intern(s, (sci_value){.kind = SCI_V_CONST, .dtype = (uint8_t)dtype, .bits = sci_scalar_bits(dtype, v)}, SCI_NIL);
 }
 
 sci_val sci_val_double(sci_store *s, sc_dtype dtype, double v) {
@@ -60,12 +81,16 @@ sci_val sci_val_int(sci_store *s, int64_t v) {
 }
 
 sci_val sci_val_name(sci_store *s, sci_name n) {
+  if (s->names[n].value != SCI_NIL) return s->names[n].value;
   uint32_t flags = SCI_VAL_NAME | (s->names[n].is_mutable ? SCI_VAL_MUTABLE : 0);
-  return intern(s, (sci_value){.kind = SCI_V_NAME, .dtype = s->names[n].dtype, .args = {n, 0, 0}, .flags = flags});
+  sci_value v = {.kind = SCI_V_NAME, .dtype = s->names[n].dtype, .args = {n, 0, 0}, .flags = flags};
+  return s->names[n].value = intern(s, v, SCI_NIL);
 }
 
-sci_val sci_val_var(sci_store *s, sci_var v) {
-  return intern(s, (sci_value){.kind = SCI_V_VAR, .dtype = SC_INT64, .args = {v, 0, 0}, .flags = SCI_VAL_VAR});
+sci_val sci_val_var(sci_store *s, sci_var var) {
+  if (s->vars[var].value != SCI_NIL) return s->vars[var].value;
+  sci_value v = {.kind = SCI_V_VAR, .dtype = SC_INT64, .args = {var, 0, 0}, .flags = SCI_VAL_VAR};
+  return s->vars[var].value = intern(s, v, SCI_NIL);
 }
 
 static sci_scalar scalar_of(const sci_store *s, sci_val v) {
