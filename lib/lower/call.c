@@ -30,6 +30,13 @@ static bool are_siblings(const sci_lowering *l, uint32_t p, uint32_t q) {
          window_bytes(l, p) == window_bytes(l, q) && !memcmp(&x->length, &y->length, window_bytes(l, p));
 }
 
+/* Whether a group already has what num gives: they differ in a hint only, and are two calls. */
+static bool has_output(const sci_lowering *l, uint32_t first, uint32_t num) {
+  for (uint32_t m = first; m != num && m != SCI_NIL; m = l->siblings[m].next)
+    if (attr_of(l, m)->output == attr_of(l, num)->output) return true;
+  return false;
+}
+
 void sci_group_calls(sci_lowering *l) {
   uint32_t n = 0, size = 16;
   for (uint32_t num = 0; num < l->order->n; num++) n += is_call(l, num);
@@ -43,7 +50,7 @@ void sci_group_calls(sci_lowering *l) {
     uint32_t at = hash_call(l, num) & (size - 1);
     while (table[at] != SCI_NIL && !are_siblings(l, table[at], num)) at = (at + 1) & (size - 1);
     if (table[at] == SCI_NIL) table[at] = num;
-    uint32_t first = table[at];
+    uint32_t first = has_output(l, table[at], num) ? num : table[at];
     l->siblings[num] = (sci_sibling){first, first == num ? SCI_NIL : l->siblings[first].next};
     if (first != num) l->siblings[first].next = num;
   }

@@ -18,6 +18,7 @@ typedef struct plan {
 typedef struct evaluator {
   const sc_context *cx;
   plan *plans; /* by function id; n == 0 && !ids: not made yet */
+  bool finite; /* every value so far */
 } evaluator;
 
 static void *grab(size_t n, size_t size) {
@@ -280,13 +281,23 @@ static void eval_node(const frame *fr, sci_id id) {
 
 static void eval_plan(evaluator *e, const plan *p, sci_scalar *block, sci_scalar *const *in) {
   frame fr = {e, p, block, in};
-  for (uint32_t i = 0; i < p->n; i++)
-    if (sci_type_of(e->cx, p->ids[i])->size) eval_node(&fr, p->ids[i]);
+  for (uint32_t i = 0; i < p->n; i++) {
+    const sci_type *t = sci_type_of(e->cx, p->ids[i]);
+    if (!t->size) continue;
+    eval_node(&fr, p->ids[i]);
+    const sci_scalar *v = block + p->place[i];
+    for (int64_t k = 0; sci_is_float((sc_dtype)t->dtype) && k < t->size; k++)
+      e->finite &= ora_scalar((sci_op)SCI_OP_isfinite, (sc_dtype)t->dtype, SC_BOOL, (sci_scalar[3]){v[k]}).b8;
+  }
 }
 
 void ora_eval_function(const sc_function *f, const void *const *in, void *const *out) {
+  ora_eval_finite(f, in, out);
+}
+
+bool ora_eval_finite(const sc_function *f, const void *const *in, void *const *out) {
   const sc_context *cx = f->cx;
-  evaluator e = {cx, grab(cx->n_functions, sizeof *e.plans)};
+  evaluator e = {cx, grab(cx->n_functions, sizeof *e.plans), true};
   const plan *p = plan_of(&e, f);
   sci_scalar *block = grab((size_t)p->total, sizeof *block), **inputs = grab(f->n_in, sizeof *inputs);
   for (uint32_t k = 0; k < f->n_in; k++) {
@@ -308,4 +319,5 @@ void ora_eval_function(const sc_function *f, const void *const *in, void *const 
   free(e.plans);
   free(inputs);
   free(block);
+  return e.finite;
 }

@@ -25,6 +25,8 @@ sci_scalar ora_ordered_sum(sc_dtype dtype, int64_t n, sci_scalar *terms);
 /* Evaluates f node by node, without fused multiply-adds: what a program lowered with strict rounding must reproduce bit
  * for bit. in[i] and out[i] hold row-major elements (stored values when sparse). */
 void ora_eval_function(const sc_function *f, const void *const *in, void *const *out);
+/* The same; tells whether every value on the way was finite. */
+bool ora_eval_finite(const sc_function *f, const void *const *in, void *const *out);
 
 typedef struct ora_run_options {
   bool reverse; /* run independent loops backwards: their promise is that this changes nothing */

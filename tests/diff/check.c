@@ -1,0 +1,234 @@
+/* Owns the one check of a function: oracles of both dialects, the pipeline with parts of it missing, and compiled code.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/diff/diff.h"
+
+const char *diff_way_name(diff_way way) {
+  static const char *const names[DIFF_WAYS] = {"jit", "gcc", "clang"};
+  return names[way];
+}
+
+bool diff_way_exists(diff_way way) {
+#ifdef SCALY_TEST_LLVM
+  bool llvm = true;
+#else
+  bool llvm = false;
+#endif
+  return way == DIFF_JIT ? llvm : way == DIFF_GCC ? sizeof SCALY_TEST_GCC > 1 : sizeof SCALY_TEST_CLANG > 1;
+}
+
+sc_kernel *diff_compile(diff_way way, const sc_program *p, const char *optimize) {
+  if (way == DIFF_JIT) return sc_jit_program(p, &(sc_jit_options){.plugin_dir = SCALY_TEST_PLUGIN_DIR});
+  const char *compiler[] = {way == DIFF_GCC ? SCALY_TEST_GCC : SCALY_TEST_CLANG, NULL};
+  const char *flags[] = {optimize ? optimize : "-O2", NULL};
+  return sc_compile_cc_program(p, &(sc_cc_options){.compiler = compiler, .flags = flags});
+}
+
+sc_program *diff_lower(const sc_function *f, sc_rounding rounding, const char *passes) {
+  return sc_lower(f, &(sc_lower_options){.rounding = rounding, .passes = passes, .verify_each = true});
+}
+
+typedef struct check {
+  const sc_function *f;
+  sc_context *cx;
+  const diff_checks *checks;
+  diff_io io;
+  void **expected; /* outputs by the oracle */
+  bool loose;      /* rules that are wrong for NaN, infinities and signed zeros may have been used */
+  bool finite;     /* nothing on the way to the outputs was one of the first two */
+  char *why;
+  size_t why_size;
+} check;
+
+static bool complain(check *c, const char *fmt, ...) {
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(c->why, c->why_size, fmt, ap);
+  va_end(ap);
+  return false;
+}
+
+static bool failed(check *c, const char *stage) {
+  const sc_diagnostic *d = sc_context_error(c->cx);
+  complain(c, "%s: %s", stage, d ? d->message : "no diagnostic");
+  sc_context_clear_error(c->cx);
+  return false;
+}
+
+/* Where unsafe rules were at work: without infinities and NaN on the way the values are the same but for the signs of
+ * zeros and what rounding makes of other orders. */
+static int64_t first_difference(const check *c, sc_dtype dtype, int64_t n, const void *a, const void *b) {
+  if (!c->loose) return ora_first_difference(dtype, n, a, b);
+  for (int64_t i = 0; c->finite && i < n; i++) {
+    sci_scalar x = ora_load(dtype, a, i), y = ora_load(dtype, b, i);
+    double u = dtype == SC_FLOAT64 ? x.f64 : (double)x.f32, v = dtype == SC_FLOAT64 ? y.f64 : (double)y.f32;
+    double tolerance = dtype == SC_FLOAT64 ? 1e-9 : 1e-3;
+    if (ora_ulps(dtype, x, y) && !(sci_is_float(dtype) && fabs(u - v) <= tolerance * fmax(1, fabs(v)))) return i;
+  }
+  return -1;
+}
+
+static bool same(check *c, const char *stage) {
+  for (size_t k = 0; k < c->io.n_out; k++) {
+    sc_expr e = sc_function_output(c->f, k);
+    sc_dtype dtype = sc_expr_dtype(e);
+    int64_t at = first_difference(c, dtype, sc_expr_size(e), c->io.out[k], c->expected[k]);
+    if (at < 0) continue;
+    char got[48], want[48];
+    ora_text(dtype, ora_load(dtype, c->io.out[k], at), got);
+    ora_text(dtype, ora_load(dtype, c->expected[k], at), want);
+    return complain(c, "%s: output %s element %" PRId64 " is %s instead of %s", stage, sc_function_output_name(c->f, k),
+                    at, got, want);
+  }
+  return true;
+}
+
+static bool run(check *c, const sc_program *p, bool reverse, const char *stage) {
+  char broken[512];
+  diff_io_clear_outputs(&c->io);
+  if (!ora_run_program(p, diff_in(&c->io), c->io.out, &(ora_run_options){.reverse = reverse}, broken, sizeof broken))
+    return complain(c, "%s: %s", stage, broken);
+  return true;
+}
+
+static bool run_expecting(check *c, const sc_program *p, const char *stage) {
+  char backwards[128];
+  snprintf(backwards, sizeof backwards, "%s, loops backwards", stage);
+  return run(c, p, false, stage) && same(c, stage) && run(c, p, true, backwards) && same(c, backwards);
+}
+
+static bool check_passes(check *c, const char *passes) {
+  char stage[128];
+  snprintf(stage, sizeof stage, "strict program, passes %s", passes ? passes : "all");
+  sc_program *p = diff_lower(c->f, SC_ROUNDING_STRICT, passes);
+  if (!p && sc_context_error(c->cx) && strstr(sc_context_error(c->cx)->message, "cannot be switched off")) {
+    sc_context_clear_error(c->cx);
+    return true;
+  }
+  if (!p) return failed(c, stage);
+  bool fine = run_expecting(c, p, stage);
+  sc_program_destroy(p);
+  return fine;
+}
+
+/* Every pass of the pipeline, named by its report, left out once. */
+static bool check_toggles(check *c, const sc_program *whole) {
+  bool fine = true;
+  for (size_t i = 0; fine && i < sc_program_report_count(whole); i++) {
+    const char *pass = sc_program_report(whole, i).pass;
+    bool before = false;
+    for (size_t k = 0; k < i; k++) before |= !strcmp(sc_program_report(whole, k).pass, pass);
+    char option[80];
+    snprintf(option, sizeof option, "-%s", pass);
+    if (!before) fine = check_passes(c, option);
+  }
+  return fine;
+}
+
+/* Compiled code does what its program does, bit for bit. */
+static bool check_compiled(check *c, const sc_program *p, const char *rounding) {
+  char stage[64];
+  snprintf(stage, sizeof stage, "program, %s rounding", rounding);
+  if (!run(c, p, false, stage)) return false;
+  for (size_t k = 0; k < c->io.n_out; k++) {
+    sc_expr e = sc_function_output(c->f, k);
+    size_t bytes = (size_t)sc_expr_size(e) * sc_dtype_size(sc_expr_dtype(e));
+    if (bytes) memcpy(c->expected[k], c->io.out[k], bytes);
+  }
+  c->loose = false;
+  for (diff_way way = 0; way < DIFF_WAYS; way++) {
+    if (!c->checks->way[way]) continue;
+    snprintf(stage, sizeof stage, "%s, %s rounding", diff_way_name(way), rounding);
+    sc_kernel *k = diff_compile(way, p, c->checks->optimize);
+    if (!k) return failed(c, stage);
+    diff_io_clear_outputs(&c->io);
+    int status = sc_kernel_call(k, diff_in(&c->io), c->io.out, NULL);
+    sc_kernel_release(k);
+    if (status) return complain(c, "%s: call returns %d", stage, status);
+    if (!same(c, stage)) return false;
+  }
+  return true;
+}
+
+static bool check_program_text(check *c, const sc_program *p) {
+  char *text = sc_print_program(p);
+  if (!text) return failed(c, "printing the program");
+  sc_program *q = sc_parse_program(c->cx, text, strlen(text), NULL);
+  bool fine = q != NULL;
+  if (!q) failed(c, "parsing the program");
+  if (q) {
+    char *again = sc_print_program(q);
+    if (!again)
+      fine = failed(c, "printing the parsed program");
+    else if (strcmp(text, again))
+      fine = complain(c, "the program's text changes when parsed and printed");
+    else
+      fine = run_expecting(c, q, "parsed program");
+    if (again) sc_string_free(c->cx, again);
+    sc_program_destroy(q);
+  }
+  sc_string_free(c->cx, text);
+  return fine;
+}
+
+static bool check_function_text(check *c) {
+  char *text = sc_print_function(c->f);
+  if (!text) return failed(c, "printing the function");
+  sc_context *other = sc_context_create(NULL);
+  sc_module_text *m = sc_parse(other, text, strlen(text), NULL);
+  bool fine = m != NULL;
+  if (!m) complain(c, "parsing the function: %s", sc_context_error(other)->message);
+  if (m) {
+    sc_function *g = sc_module_text_find(m, NULL);
+    char *again = sc_print_function(g);
+    if (!again || strcmp(text, again)) fine = complain(c, "the function's text changes when parsed and printed");
+    ora_eval_function(g, diff_in(&c->io), c->io.out);
+    if (fine) fine = same(c, "parsed function");
+    if (again) sc_string_free(other, again);
+    sc_module_text_free(m);
+  }
+  sc_context_destroy(other);
+  sc_string_free(c->cx, text);
+  return fine;
+}
+
+static bool check_strict(check *c) {
+  sc_program *p = diff_lower(c->f, SC_ROUNDING_STRICT, NULL);
+  if (!p) return failed(c, "lowering");
+  bool fine = check_passes(c, "none") && run_expecting(c, p, "strict program, passes all") &&
+              (!c->checks->toggles || check_toggles(c, p)) && (!c->checks->text || check_program_text(c, p)) &&
+              check_compiled(c, p, "strict");
+  sc_program_destroy(p);
+  return fine;
+}
+
+/* Which products fuse is decided by lib/: the program's own execution is what compiled code must reproduce. */
+static bool check_default(check *c) {
+  sc_program *p = diff_lower(c->f, SC_ROUNDING_DEFAULT, NULL);
+  if (!p) return failed(c, "lowering with fused multiply-adds");
+  bool fine = check_compiled(c, p, "default");
+  sc_program_destroy(p);
+  return fine;
+}
+
+bool diff_check(const sc_function *f, uint64_t data_seed, const diff_checks *checks, char *why, size_t why_size) {
+  check c = {
+      .f = f, .cx = sc_function_context(f), .checks = checks, .io = diff_io_open(f), .why = why, .why_size = why_size};
+  diff_io expected = diff_io_open(f);
+  c.expected = expected.out;
+  diff_io_fill(&c.io, data_seed);
+  c.finite = ora_eval_finite(f, diff_in(&c.io), c.expected);
+  c.loose = !sc_function_strict_nan(f);
+  sc_context_clear_error(c.cx);
+  bool fine = sc_verify(f) == SC_OK || failed(&c, "verifying");
+  fine = fine && (!checks->text || check_function_text(&c)) && check_strict(&c) && check_default(&c);
+  diff_io_close(&expected);
+  diff_io_close(&c.io);
+  return fine;
+}

@@ -1,0 +1,202 @@
+/* The benchmark driver: scaly_bench [--format table|json] [--only TEXT] [--way llvm|gcc|clang]. Measures building, the
+ * long chain and the workloads; every timing of a kernel is taken only after its result agrees with the right one.
+ * --only keeps the measurements whose "workload size kernel" contains TEXT. */
+#include "tools/bench/bench.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+const measurement no_measurement = {.lanes = -1,
+                                    .graph_ms = -1,
+                                    .lower_ms = -1,
+                                    .compile_ms = -1,
+                                    .first_ms = -1,
+                                    .ns = -1,
+                                    .spread = -1,
+                                    .code_bytes = -1,
+                                    .workspace = -1,
+                                    .ops = -1,
+                                    .peak_kb = -1};
+
+double now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+int64_t peak_kb(void) {
+  struct rusage u;
+  return getrusage(RUSAGE_SELF, &u) ? -1 : u.ru_maxrss;
+}
+
+static int by_value(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+double median_of(double *v, size_t n) {
+  qsort(v, n, sizeof *v, by_value);
+  return v[n / 2];
+}
+
+bool in_child(void (*body)(void *), void *user) {
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    body(user);
+    fflush(NULL);
+    _exit(0);
+  }
+  int status;
+  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* ---- printing ---- */
+
+bool wanted(const settings *s, const char *workload, const char *size, const char *kernel) {
+  char name[256];
+  snprintf(name, sizeof name, "%s %s %s", workload, size, kernel);
+  return !s->only || strstr(name, s->only);
+}
+
+static void json_text(const char *name, const char *v) {
+  printf(", \"%s\": ", name);
+  if (!v) {
+    printf("null");
+    return;
+  }
+  putchar('"');
+  for (; *v; v++) {
+    if (*v == '"' || *v == '\\') putchar('\\');
+    putchar((unsigned char)*v < ' ' ? ' ' : *v);
+  }
+  putchar('"');
+}
+
+static void json_number(const char *name, double v) {
+  if (v < 0)
+    printf(", \"%s\": null", name);
+  else
+    printf(", \"%s\": %.6g", name, v);
+}
+
+static void json_integer(const char *name, int64_t v) {
+  if (v < 0)
+    printf(", \"%s\": null", name);
+  else
+    printf(", \"%s\": %" PRId64, name, v);
+}
+
+static void print_json(const settings *s, const measurement *m) {
+  printf("{\"workload\": \"%s\"", m->workload);
+  json_text("size", m->size);
+  json_text("kernel", m->kernel);
+  json_text("way", m->way);
+  json_text("tier", m->tier);
+  json_integer("lanes", m->lanes);
+  json_text("vector_libm", m->vector_libm);
+  json_text("gate", m->gate);
+  json_number("graph_ms", m->graph_ms);
+  json_number("lower_ms", m->lower_ms);
+  json_number("compile_ms", m->compile_ms);
+  json_number("first_ms", m->first_ms);
+  json_number("ns", m->ns);
+  json_number("spread", m->spread);
+  json_integer("code_bytes", m->code_bytes);
+  json_integer("workspace", m->workspace);
+  json_integer("ops", m->ops);
+  json_integer("peak_kb", m->peak_kb);
+  json_text("machine", s->machine);
+  json_text("versions", s->versions);
+  json_text("commit", s->commit);
+  printf("}\n");
+}
+
+static void cell(double v, int width, int digits) {
+  if (v < 0)
+    printf(" %*s", width, "-");
+  else
+    printf(" %*.*f", width, digits, v);
+}
+
+void print_header(const settings *s) {
+  if (s->json) return;
+  printf("%s; %s; commit %s\n", s->machine, s->versions, s->commit);
+  printf("%-10s %-12s %-8s %-6s %9s %9s %10s %10s %13s %7s %9s %9s %10s %8s  %s\n", "workload", "size", "kernel", "way",
+         "graph ms", "lower ms", "compile ms", "first ms", "ns per call", "spread", "code", "workspace", "ops",
+         "peak MB", "gate");
+}
+
+void print_measurement(const settings *s, const measurement *m) {
+  if (s->json) {
+    print_json(s, m);
+    return;
+  }
+  printf("%-10s %-12s %-8s %-6s", m->workload, m->size ? m->size : "", m->kernel, m->way ? m->way : "");
+  cell(m->graph_ms, 9, 3);
+  cell(m->lower_ms, 9, 3);
+  cell(m->compile_ms, 10, 2);
+  cell(m->first_ms, 10, 2);
+  cell(m->ns, 13, 1);
+  cell(m->spread, 7, 3);
+  cell((double)m->code_bytes, 9, 0);
+  cell((double)m->workspace, 9, 0);
+  cell((double)m->ops, 10, 0);
+  cell(m->peak_kb < 0 ? -1 : (double)m->peak_kb / 1024, 8, 1);
+  printf("  %s\n", m->gate ? m->gate : "");
+}
+
+/* ---- what measurements are taken with ---- */
+
+/* The first line of a command's output, or "?". */
+static const char *line_of(const char *command, char *line, size_t size) {
+  FILE *p = popen(command, "r");
+  if (!p || !fgets(line, (int)size, p)) snprintf(line, size, "?");
+  if (p) pclose(p);
+  line[strcspn(line, "\n")] = 0;
+  return line;
+}
+
+static void describe(settings *s) {
+  static char machine[128], versions[256], commit[64];
+  char gcc[64], clang[64];
+  const char *llvm = NULL;
+  sc_context *cx = sc_context_create(NULL);
+  if (!cx || !sc_llvm_available(cx, SCALY_TEST_PLUGIN_DIR, &llvm)) llvm = "none";
+  snprintf(versions, sizeof versions, "llvm %s, gcc %s, clang %s", llvm,
+           line_of("gcc -dumpfullversion 2>/dev/null", gcc, sizeof gcc),
+           line_of("clang -dumpversion 2>/dev/null || clang-19 -dumpversion 2>/dev/null", clang, sizeof clang));
+  line_of("sed -n 's/^model name[^:]*: //p' /proc/cpuinfo", machine, sizeof machine);
+  line_of("git -C " SCALY_TEST_SOURCE_DIR " rev-parse --short HEAD 2>/dev/null", commit, sizeof commit);
+  if (cx) sc_context_destroy(cx);
+  s->machine = machine;
+  s->versions = versions;
+  s->commit = commit;
+}
+
+int main(int argc, char **argv) {
+  settings s = {0};
+  for (int i = 1; i < argc; i += 2) {
+    const char *value = i + 1 < argc ? argv[i + 1] : "";
+    if (!strcmp(argv[i], "--format") && (!strcmp(value, "json") || !strcmp(value, "table")))
+      s.json = value[0] == 'j';
+    else if (!strcmp(argv[i], "--only") && *value)
+      s.only = value;
+    else if (!strcmp(argv[i], "--way") && *value)
+      s.way = value;
+    else {
+      fprintf(stderr, "usage: %s [--format table|json] [--only TEXT] [--way llvm|gcc|clang]\n", argv[0]);
+      return 2;
+    }
+  }
+  describe(&s);
+  print_header(&s);
+  bench_core(&s);
+  return bench_kernels(&s) ? 0 : 1;
+}

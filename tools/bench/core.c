@@ -1,0 +1,114 @@
+/* Owns the measurements of the core alone: building and interning, and a chain of a million operations through every
+ * stage. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/bench/bench.h"
+
+enum { NODES = 1000000, RUNS = 9, SMALL_STACK = 256 * 1024 };
+
+/* About NODES different nodes: vectors and scalars, one to three operands. */
+static sc_expr grow(sc_context *cx, sc_expr x, sc_expr c) {
+  sc_expr y = x, z = x;
+  for (int k = 0; k < NODES / 4; k++) {
+    sc_expr s = sc_sin(y);
+    z = sc_mul(s, z);
+    y = sc_add(z, y);
+    y = sc_sub(y, k % 2 ? x : c);
+  }
+  (void)cx;
+  return y;
+}
+
+static void measure_building(void *user) {
+  const settings *s = user;
+  double fresh[RUNS], again[RUNS];
+  size_t nodes = 1;
+  for (int run = 0; run < RUNS; run++) {
+    sc_context *cx = sc_context_create(NULL);
+    const int64_t three = 3;
+    sc_expr x = sc_input(cx, "x", SC_FLOAT64, 1, &three), c = sc_full(cx, SC_FLOAT64, 1, &three, 0.5);
+    double start = now_ms();
+    grow(cx, x, c);
+    fresh[run] = now_ms() - start;
+    nodes = sc_context_node_count(cx);
+    start = now_ms();
+    grow(cx, x, c);
+    again[run] = now_ms() - start;
+    sc_context_destroy(cx);
+  }
+  for (int kind = 0; kind < 2; kind++) {
+    double ms = median_of(kind ? again : fresh, RUNS);
+    char rate[64];
+    snprintf(rate, sizeof rate, "%.1f million nodes per second", (double)nodes / ms * 1e-3);
+    measurement m = no_measurement;
+    m.workload = "build";
+    m.size = "nodes=1e6";
+    m.kernel = kind ? "again" : "new";
+    m.graph_ms = ms;
+    m.ns = ms * 1e6 / (double)nodes;
+    m.peak_kb = peak_kb();
+    m.gate = rate;
+    print_measurement(s, &m);
+  }
+}
+
+/* ---- the long chain ---- */
+
+static void stage(const settings *s, const char *name, double *since, bool fine) {
+  double now = now_ms();
+  measurement m = no_measurement;
+  m.workload = "long_chain";
+  m.size = "n=1e6";
+  m.kernel = name;
+  m.first_ms = now - *since;
+  m.peak_kb = peak_kb();
+  m.gate = fine ? "ok" : "failed";
+  print_measurement(s, &m);
+  *since = now_ms();
+}
+
+static void *long_chain(void *user) {
+  const settings *s = user;
+  double begin = now_ms(), since = begin;
+  sc_context *cx = sc_context_create(NULL);
+  sc_expr x = sc_input(cx, "x", SC_FLOAT64, 0, NULL), c = sc_scalar(cx, 0.25), y = x;
+  for (int k = 0; k < NODES; k++) y = k % 3 == 0 ? sc_mul(y, x) : k % 3 == 1 ? sc_add(y, c) : sc_neg(y);
+  sc_function *f = sc_function_create(cx, "chain", SC_IN({"x", x, NULL}), SC_OUT({"y", y, NULL}));
+  stage(s, "build", &since, f);
+  stage(s, "verify", &since, f && sc_verify(f) == SC_OK);
+  char *text = f ? sc_print_function(f) : NULL;
+  stage(s, "print", &since, text);
+  sc_module_text *parsed = text ? sc_parse(cx, text, strlen(text), NULL) : NULL;
+  stage(s, "parse", &since, parsed);
+  sc_program *p = f ? sc_lower(f, NULL) : NULL;
+  stage(s, "lower", &since, p);
+  sc_module *source = p ? sc_render_c_program(p, NULL) : NULL;
+  stage(s, "render", &since, source);
+  if (source) sc_module_destroy(source);
+  if (p) sc_program_destroy(p);
+  if (parsed) sc_module_text_free(parsed);
+  if (text) sc_string_free(cx, text);
+  sc_context_destroy(cx);
+  stage(s, "free", &since, true);
+  stage(s, "total", &begin, true);
+  return NULL;
+}
+
+static void measure_chain(void *user) {
+  pthread_attr_t attr;
+  pthread_t thread;
+  if (pthread_attr_init(&attr) || pthread_attr_setstacksize(&attr, SMALL_STACK) ||
+      pthread_create(&thread, &attr, long_chain, user))
+    return;
+  pthread_join(thread, NULL);
+  pthread_attr_destroy(&attr);
+}
+
+void bench_core(const settings *s) {
+  settings copy = *s;
+  if (wanted(s, "build", "nodes=1e6", "new")) in_child(measure_building, &copy);
+  if (wanted(s, "long_chain", "n=1e6", "total")) in_child(measure_chain, &copy);
+}
