@@ -65,13 +65,9 @@ static void fill(diff_io *io, const wl_reference *r) {
   }
 }
 
-static bool is_value_kernel(const wl_reference *r) {
-  return !strchr(r->kernel, ':');
-}
-
 /* Straight-line code of 10,000 operations and more is for timing compilers, not for testing values again. */
-static bool is_for(diff_way way, const wl_reference *r) {
-  return diff_way_exists(way) && (way == DIFF_JIT || strcmp(r->workload, "straight") || r->problem.size[0] <= 1000);
+static bool is_tested(const wl_reference *r) {
+  return !strchr(r->kernel, ':') && (strcmp(r->workload, "straight") || r->problem.size[0] <= 1000);
 }
 
 static void check_kernel(sc_context *cx, const wl_reference *r) {
@@ -86,7 +82,7 @@ static void check_kernel(sc_context *cx, const wl_reference *r) {
   int64_t n = sc_expr_size(sc_function_output(f, 0));
   double *by_first = NULL;
   for (diff_way way = 0; way < DIFF_WAYS; way++) {
-    if (!is_for(way, r)) continue;
+    if (!diff_way_exists(way)) continue;
     sc_kernel *k = diff_compile(way, p, NULL);
     cr_assert(k, "%s, %s: %s", what, diff_way_name(way), error_of(cx));
     diff_io_clear_outputs(&io);
@@ -112,7 +108,7 @@ static void check_workloads(size_t from, size_t to) {
   int checked = 0;
   for (size_t w = from; w < to; w++) {
     for (size_t i = 0; i < all.n; i++) {
-      if (!is_value_kernel(&all.all[i]) || strcmp(all.all[i].workload, wl_name(w))) continue;
+      if (!is_tested(&all.all[i]) || strcmp(all.all[i].workload, wl_name(w))) continue;
       sc_context *cx = sc_context_create(NULL);
       check_kernel(cx, &all.all[i]);
       sc_context_destroy(cx);
