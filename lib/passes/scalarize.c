@@ -13,7 +13,7 @@
 #include "lib/passes/symbolic.h"
 #include "lib/program/walk.h"
 
-enum { LANE_TRIPS = 4, MAX_OPERATIONS = 16384, MAX_WORK = 1 << 20, SMALL_LOOP = 64 };
+enum { LANE_TRIPS = 4, MAX_OPERATIONS = 4096, MAX_WORK = 65536, SMALL_LOOP = 64 };
 
 typedef struct symbolic {
   const sci_program *p;

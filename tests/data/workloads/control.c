@@ -223,7 +223,9 @@ static sc_expr quad_rate(sc_expr x, sc_expr u, const void *user) {
 static sc_function *quad_stage(sc_context *cx) {
   sc_expr w = wl_vector(cx, "w", QUAD_STAGE + QUAD_X);
   sc_expr next = wl_rk4(quad_rate, sc_span(w, 0, QUAD_X), sc_span(w, QUAD_X, QUAD_STAGE), sc_scalar(cx, 0.05), NULL);
-  return wl_stage(cx, "stage", SC_IN({"w", w, NULL}), "r", sc_sub(next, sc_span(w, QUAD_STAGE, QUAD_STAGE + QUAD_X)));
+  sc_function *stage = wl_stage(cx, "stage", SC_IN({"w", w, NULL}), "r", sc_sub(next, sc_span(w, QUAD_STAGE, QUAD_STAGE + QUAD_X)));
+  if (stage) sc_function_set_hint(stage, SC_HINT_SCALAR); /* its Hessian is past the automatic budget, as a chain's */
+  return stage;
 }
 
 sc_function *wl_quadrotor(sc_context *cx, const wl_problem *problem, const char *kernel) {
