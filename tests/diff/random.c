@@ -87,7 +87,7 @@ static diff_checks checks_of(const settings *s, uint64_t i) {
 
 /* One function calling all of a batch, so that a compiler is started once for many. */
 static sc_function *joined(sc_context *cx, sc_function *const *all, int n) {
-  static char names[BATCH * 8][16];
+  static char names[BATCH * 8][48];
   sc_named in[BATCH * 4], out[BATCH * 4];
   size_t n_in = 0, n_out = 0;
   for (int i = 0; i < n; i++) {
