@@ -7,7 +7,11 @@
 
 #include "scaly/scaly.h"
 
+#ifdef __SANITIZE_ADDRESS__
+enum { LENGTH = 50000, STACK = 1024 * 1024 }; /* frames and time are several times larger */
+#else
 enum { LENGTH = 1000000, STACK = 256 * 1024 };
+#endif
 
 static sc_function *chain(sc_context *cx) {
   sc_expr x = sc_input(cx, "x", SC_FLOAT64, 0, NULL), c = sc_scalar(cx, 0.25), y = x;

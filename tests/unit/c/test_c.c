@@ -94,7 +94,11 @@ Test(c, presets_and_determinism) {
 
 /* A chain too deep for any recursion, without the pass that would bound it, and one with every value used twice. */
 Test(c, deep_and_shared) {
+#ifdef __SANITIZE_ADDRESS__
+  enum { N = 5000 };
+#else
   enum { N = 100000 };
+#endif
   sc_context *cx = sc_context_create(NULL);
   sc_expr x = sc_input(cx, "x", SC_FLOAT64, 0, NULL), y = x, z = x;
   for (int i = 0; i < N; i++) y = sc_mul(sc_add(y, x), sc_scalar(cx, 1 + i % 7));
