@@ -255,16 +255,6 @@ static groups color_star(sc_context *cx, const sci_rows *a, const int32_t *order
   return g;
 }
 
-/* Per nonzero (r, c): the nonzero (c, r). */
-static int32_t *mirrors(sc_context *cx, const sci_rows *a) {
-  sci_arena *arena = &cx->env.scratch;
-  int32_t *mirror = SCI_ARRAY(arena, int32_t, sci_rows_nnz(a)), *at = SCI_ARRAY(arena, int32_t, a->n);
-  memcpy(at, a->ptr, (size_t)a->n * sizeof *at);
-  for (int64_t r = 0; r < a->n; r++)
-    for (int32_t k = a->ptr[r]; k < a->ptr[r + 1]; k++) mirror[k] = at[a->col[k]]++;
-  return mirror;
-}
-
 /* Nonzero (r, c) is alone in row r among the columns of c's color, or alone in row c among those of r's: one of the two holds, since
  * no path of four vertices has only two colors. Where both do, it is read from the product of the later column. What
  * the other products are not asked for is not computed in straight-line code, and models list states before the inputs that act
@@ -278,7 +268,7 @@ static sci_coloring recover_star(sc_context *cx, const sci_rows *a, groups g) { 
     for (int32_t k = a->ptr[r]; k < a->ptr[r + 1]; k++) alone[k] = count[g.color[a->col[k]]] == 1;
     for (int32_t k = a->ptr[r]; k < a->ptr[r + 1]; k++) count[g.color[a->col[k]]] = 0;
   }
-  const int32_t *mirror = mirrors(cx, a);
+  const int32_t *mirror = sci_rows_mirrors(cx, a);
   for (int64_t r = 0; r < a->n; r++)
     for (int32_t k = a->ptr[r]; k < a->ptr[r + 1]; k++) {
       int32_t c = a->col[k];

@@ -140,20 +140,6 @@ static void collect_uses(sci_assembly *a, const map_site *s, bool symmetric, con
   }
 }
 
-/* Per nonzero (r, c): the nonzero (c, r); the pattern is symmetric. -1 where it is not. */
-static int32_t *mirrors(sc_context *cx, const sci_rows *rows) {
-  int32_t nnz = rows->ptr[rows->n], *mirror = SCI_ARRAY(&cx->env.scratch, int32_t, nnz);
-  int32_t *at = SCI_ARRAY(&cx->env.scratch, int32_t, rows->n);
-  for (int64_t r = 0; r < rows->n; r++) at[r] = rows->ptr[r];
-  for (int64_t r = 0; r < rows->n; r++)
-    for (int32_t k = rows->ptr[r]; k < rows->ptr[r + 1]; k++) {
-      int32_t c = rows->col[k];
-      bool found = at[c] < rows->ptr[c + 1] && rows->col[at[c]] == r;
-      mirror[k] = found ? at[c]++ : -1;
-    }
-  return mirror;
-}
-
 /* The nonzeros needed, as rows; *number gets their positions among the values. */
 static const sci_rows *needed_rows(sc_context *cx, const sci_rows *rows, const bool *needed, int32_t **number) {
   sci_arena *scratch = &cx->env.scratch;
@@ -191,7 +177,7 @@ static void assemble_group(sci_assembly *a, const group *g) {
   s.rows = callee_rows(cx, &q);
   if (!s.rows) return;
   bool symmetric = is_symmetric(a, &s);
-  const int32_t *mirror = symmetric ? mirrors(cx, s.rows) : NULL;
+  const int32_t *mirror = symmetric ? sci_rows_mirrors(cx, s.rows) : NULL;
   for (int32_t k = 0; symmetric && k < s.rows->ptr[s.rows->n]; k++) symmetric = mirror[k] >= 0;
   bool *needed = SCI_ZEROS(&cx->env.scratch, bool, s.rows->ptr[s.rows->n]);
   use_list uses = {0};

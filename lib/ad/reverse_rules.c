@@ -1,5 +1,5 @@
 /* Owns the reverse rules of structural operations other than products and calls. */
-#include "lib/ad/ad.h"
+#include "lib/ad/sparsity.h"
 
 /* Sources end the sweep. */
 void sci_reverse_input(sci_sweep *sweep, sci_id node, sci_id adjoint) {
@@ -59,31 +59,9 @@ void sci_reverse_transpose(sci_sweep *sweep, sci_id node, sci_id adjoint) {
   sci_contribute(sweep, sci_arg(ad->cx, node, 0), sci_make_transpose(ad->cx, adjoint, axes));
 }
 
-/* Flat positions in the operand of the elements of a slice, row-major. */
-static int32_t *slice_indices(sc_context *cx, sci_id node) {
-  sci_id arg = sci_arg(cx, node, 0);
-  sci_shape s = sci_shape_of(cx, arg);
-  const sci_slice_axis *axes = sci_attr(cx, node);
-  int64_t n = sci_type_of(cx, node)->size, stride[SC_MAX_RANK], at[SC_MAX_RANK] = {0}, flat = 0;
-  int32_t *table = SCI_ARRAY(&cx->env.scratch, int32_t, n);
-  int64_t step = 1;
-  for (int k = s.rank - 1; k >= 0; step *= s.dim[k], k--) stride[k] = step;
-  for (int k = 0; k < s.rank; k++) flat += axes[k].start * stride[k];
-  for (int64_t i = 0; i < n; i++) {
-    table[i] = (int32_t)flat;
-    for (int k = s.rank - 1; k >= 0; k--) {
-      flat += axes[k].step * stride[k];
-      if (++at[k] < axes[k].count) break;
-      flat -= axes[k].step * stride[k] * axes[k].count;
-      at[k] = 0;
-    }
-  }
-  return table;
-}
-
 void sci_reverse_slice(sci_sweep *sweep, sci_id node, sci_id adjoint) {
   sc_context *cx = sweep->ad->cx;
-  sci_contribute_at(sweep, sci_arg(cx, node, 0), adjoint, slice_indices(cx, node), sci_type_of(cx, node)->size);
+  sci_contribute_at(sweep, sci_arg(cx, node, 0), adjoint, sci_element_map(cx, node), sci_type_of(cx, node)->size);
 }
 
 void sci_reverse_broadcast(sci_sweep *sweep, sci_id node, sci_id adjoint) {

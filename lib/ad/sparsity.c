@@ -94,6 +94,19 @@ const sci_rows *sci_rows_transpose(sc_context *cx, const sci_rows *a, int64_t n_
   return t;
 }
 
+const int32_t *sci_rows_mirrors(sc_context *cx, const sci_rows *rows) {
+  int32_t nnz = rows->ptr[rows->n], *mirror = SCI_ARRAY(&cx->env.scratch, int32_t, nnz);
+  int32_t *at = SCI_ARRAY(&cx->env.scratch, int32_t, rows->n);
+  for (int64_t r = 0; r < rows->n; r++) at[r] = rows->ptr[r];
+  for (int64_t r = 0; r < rows->n; r++)
+    for (int32_t k = rows->ptr[r]; k < rows->ptr[r + 1]; k++) {
+      int32_t c = rows->col[k];
+      bool found = at[c] < rows->ptr[c + 1] && rows->col[at[c]] == r;
+      mirror[k] = found ? at[c]++ : -1;
+    }
+  return mirror;
+}
+
 /* ---- operations that only move elements ---- */
 
 /* Walks the result's elements row-major while following strides in the operand. */

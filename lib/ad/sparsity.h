@@ -27,6 +27,8 @@ const sci_rows *sci_dependence_rows(const sci_dependence *d, sci_id id); /* NULL
 const sci_rows *sci_rows_join(sc_context *cx, uint32_t n, const sci_rows *const *parts, const int64_t *sizes);
 const sci_rows *sci_rows_transpose(sc_context *cx, const sci_rows *a, int64_t n_cols);
 int64_t sci_rows_nnz(const sci_rows *a);
+/* Of a square pattern, per nonzero (r, c): the nonzero (c, r), -1 where there is none. */
+const int32_t *sci_rows_mirrors(sc_context *cx, const sci_rows *rows);
 
 /* For operations that only move elements (reshape, transpose, slice, broadcast, gather): the operand's element behind each
  * element of the result. NULL for other operations. In the scratch arena. */
