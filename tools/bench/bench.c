@@ -1,6 +1,5 @@
-/* The benchmark driver: scaly_bench [--format table|json] [--only TEXT] [--way llvm|gcc|clang]. Measures building, the
- * long chain and the workloads; every timing of a kernel is taken only after its result agrees with the right one.
- * --only keeps the measurements whose "workload size kernel" contains TEXT. */
+/* The benchmark driver. Measures building, the long chain and the workloads; every timing of a kernel is taken only
+ * after its result agrees with the right one. */
 #include "tools/bench/bench.h"
 
 #include <inttypes.h>
@@ -9,7 +8,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 const measurement no_measurement = {.lanes = -1,
@@ -24,25 +22,10 @@ const measurement no_measurement = {.lanes = -1,
                                     .ops = -1,
                                     .peak_kb = -1};
 
-double now_ms(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
 int64_t peak_kb(void) {
-  struct rusage u;
-  return getrusage(RUSAGE_SELF, &u) ? -1 : u.ru_maxrss;
-}
-
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-double median_of(double *v, size_t n) {
-  qsort(v, n, sizeof *v, by_value);
-  return v[n / 2];
+  struct rusage own, spawned;
+  if (getrusage(RUSAGE_SELF, &own) || getrusage(RUSAGE_CHILDREN, &spawned)) return -1;
+  return own.ru_maxrss > spawned.ru_maxrss ? own.ru_maxrss : spawned.ru_maxrss;
 }
 
 bool in_child(void (*body)(void *), void *user) {
@@ -128,8 +111,8 @@ static void cell(double v, int width, int digits) {
 void print_header(const settings *s) {
   if (s->json) return;
   printf("%s; %s; commit %s\n", s->machine, s->versions, s->commit);
-  printf("%-10s %-12s %-8s %-6s %9s %9s %10s %10s %13s %7s %9s %9s %10s %8s  %s\n", "workload", "size", "kernel", "way",
-         "graph ms", "lower ms", "compile ms", "first ms", "ns per call", "spread", "code", "workspace", "ops",
+  printf("%-10s %-12s %-17s %-6s %9s %9s %10s %10s %13s %7s %9s %9s %10s %8s  %s\n", "workload", "size", "kernel",
+         "way", "graph ms", "lower ms", "compile ms", "first ms", "ns per call", "spread", "code", "workspace", "ops",
          "peak MB", "gate");
 }
 
@@ -138,7 +121,7 @@ void print_measurement(const settings *s, const measurement *m) {
     print_json(s, m);
     return;
   }
-  printf("%-10s %-12s %-8s %-6s", m->workload, m->size ? m->size : "", m->kernel, m->way ? m->way : "");
+  printf("%-10s %-12s %-17s %-6s", m->workload, m->size ? m->size : "", m->kernel, m->way ? m->way : "");
   cell(m->graph_ms, 9, 3);
   cell(m->lower_ms, 9, 3);
   cell(m->compile_ms, 10, 2);
@@ -163,35 +146,73 @@ static const char *line_of(const char *command, char *line, size_t size) {
   return line;
 }
 
-static void describe(settings *s) {
-  static char machine[128], versions[256], commit[64];
-  char gcc[64], clang[64];
+/* In a child: the driver itself never loads LLVM, so that every worker starts small. */
+static void describe_llvm(void *to) {
   const char *llvm = NULL;
   sc_context *cx = sc_context_create(NULL);
   if (!cx || !sc_llvm_available(cx, SCALY_TEST_PLUGIN_DIR, &llvm)) llvm = "none";
+  dprintf(*(int *)to, "%s", llvm);
+}
+
+static void describe(settings *s) {
+  static char machine[128], versions[256], commit[64];
+  char gcc[64], clang[64], llvm[64] = "?";
+  int ends[2];
+  if (!pipe(ends)) {
+    in_child(describe_llvm, &ends[1]);
+    close(ends[1]);
+    ssize_t n = read(ends[0], llvm, sizeof llvm - 1);
+    llvm[n > 0 ? n : 0] = 0;
+    close(ends[0]);
+  }
   snprintf(versions, sizeof versions, "llvm %s, gcc %s, clang %s", llvm,
-           line_of("gcc -dumpfullversion 2>/dev/null", gcc, sizeof gcc),
-           line_of("clang -dumpversion 2>/dev/null || clang-19 -dumpversion 2>/dev/null", clang, sizeof clang));
+           line_of(SCALY_BENCH_GCC " -dumpfullversion 2>/dev/null", gcc, sizeof gcc),
+           line_of(SCALY_BENCH_CLANG " -dumpversion 2>/dev/null", clang, sizeof clang));
   line_of("sed -n 's/^model name[^:]*: //p' /proc/cpuinfo", machine, sizeof machine);
   line_of("git -C " SCALY_TEST_SOURCE_DIR " rev-parse --short HEAD 2>/dev/null", commit, sizeof commit);
-  if (cx) sc_context_destroy(cx);
   s->machine = machine;
   s->versions = versions;
   s->commit = commit;
 }
 
+/* ---- the command line ---- */
+
+static const char usage[] = "Usage: scaly_bench [options]\n\n"
+                            "Measures building, derivatives, compiling and running on the workloads of tests/data. "
+                            "Exit code 1: a gate failed.\n\n"
+                            "  --format table|json   json: one line per measurement. Default: table.\n"
+                            "  --quick               One or two sizes per workload and short samples; under a minute.\n"
+                            "  --only TEXT           What has TEXT in its \"workload size kernel\".\n"
+                            "  --way NAME            One way of compiling: llvm, gcc or clang.\n"
+                            "  --limit SECONDS       Gives a way up that has no result after that time. Default: 60.\n";
+
+static bool take_option(settings *s, const char *name, const char *value) {
+  if (!strcmp(name, "--format") && (!strcmp(value, "json") || !strcmp(value, "table")))
+    s->json = value[0] == 'j';
+  else if (!strcmp(name, "--only"))
+    s->only = value;
+  else if (!strcmp(name, "--way"))
+    s->way = value;
+  else if (!strcmp(name, "--limit") && atof(value) > 0)
+    s->limit_s = atof(value);
+  else
+    return false;
+  return true;
+}
+
 int main(int argc, char **argv) {
-  settings s = {0};
-  for (int i = 1; i < argc; i += 2) {
-    const char *value = i + 1 < argc ? argv[i + 1] : "";
-    if (!strcmp(argv[i], "--format") && (!strcmp(value, "json") || !strcmp(value, "table")))
-      s.json = value[0] == 'j';
-    else if (!strcmp(argv[i], "--only") && *value)
-      s.only = value;
-    else if (!strcmp(argv[i], "--way") && *value)
-      s.way = value;
-    else {
-      fprintf(stderr, "usage: %s [--format table|json] [--only TEXT] [--way llvm|gcc|clang]\n", argv[0]);
+  settings s = {.limit_s = 60};
+  for (int i = 1; i < argc; i++) {
+    if (!strcmp(argv[i], "--help")) {
+      fputs(usage, stdout);
+      return 0;
+    }
+    if (!strcmp(argv[i], "--quick")) {
+      s.quick = true;
+    } else if (i + 1 < argc && take_option(&s, argv[i], argv[i + 1])) {
+      i++;
+    } else {
+      fprintf(stderr, "scaly_bench: %s: no such option, or a value it does not take\n%s", argv[i], usage);
       return 2;
     }
   }

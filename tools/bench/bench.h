@@ -3,6 +3,7 @@
 #define SCALY_BENCH_H
 
 #include "tests/data/workloads/workloads.h"
+#include "tools/measure/timing.h"
 
 /* One line of output. Strings are NULL and numbers negative where they do not apply. */
 typedef struct measurement {
@@ -14,8 +15,9 @@ typedef struct measurement {
 extern const measurement no_measurement;
 
 typedef struct settings {
-  bool json;
+  bool json, quick;
   const char *only, *way; /* NULL: all */
+  double limit_s;         /* a way that takes longer to its first result is given up */
   const char *machine, *versions, *commit;
 } settings;
 
@@ -23,15 +25,13 @@ bool wanted(const settings *s, const char *workload, const char *size, const cha
 void print_header(const settings *s);
 void print_measurement(const settings *s, const measurement *m);
 
-double now_ms(void);
-int64_t peak_kb(void); /* of this process */
-double median_of(double *v, size_t n);
+int64_t peak_kb(void); /* of this process, or of the largest it has waited for */
 
 /* Runs `body` in a child process, so that its peak memory is its own and what it breaks is only itself. False when it
  * died. */
 bool in_child(void (*body)(void *user), void *user);
 
-/* The rate of building and the chain of a million operations. */
+/* Building, derivative construction and coloring at size, and a chain of a million operations through every stage. */
 void bench_core(const settings *s);
 /* Every workload kernel that has a right value, through every way of compiling. False: a gate failed or a kernel died.
  */

@@ -1,5 +1,5 @@
-/* Owns the measurements of the core alone: building and interning, and a chain of a million operations through every
- * stage. */
+/* Owns the measurements of the core alone: building and interning, a chain of a million operations through every stage,
+ * and derivatives at size. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,13 +30,13 @@ static void measure_building(void *user) {
     sc_context *cx = sc_context_create(NULL);
     const int64_t three = 3;
     sc_expr x = sc_input(cx, "x", SC_FLOAT64, 1, &three), c = sc_full(cx, SC_FLOAT64, 1, &three, 0.5);
-    double start = now_ms();
+    double start = wall_ms();
     grow(cx, x, c);
-    fresh[run] = now_ms() - start;
+    fresh[run] = wall_ms() - start;
     nodes = sc_context_node_count(cx);
-    start = now_ms();
+    start = wall_ms();
     grow(cx, x, c);
-    again[run] = now_ms() - start;
+    again[run] = wall_ms() - start;
     sc_context_destroy(cx);
   }
   for (int kind = 0; kind < 2; kind++) {
@@ -58,7 +58,7 @@ static void measure_building(void *user) {
 /* ---- the long chain ---- */
 
 static void stage(const settings *s, const char *name, double *since, bool fine) {
-  double now = now_ms();
+  double now = wall_ms();
   measurement m = no_measurement;
   m.workload = "long_chain";
   m.size = "n=1e6";
@@ -67,12 +67,12 @@ static void stage(const settings *s, const char *name, double *since, bool fine)
   m.peak_kb = peak_kb();
   m.gate = fine ? "ok" : "failed";
   print_measurement(s, &m);
-  *since = now_ms();
+  *since = wall_ms();
 }
 
 static void *long_chain(void *user) {
   const settings *s = user;
-  double begin = now_ms(), since = begin;
+  double begin = wall_ms(), since = begin;
   sc_context *cx = sc_context_create(NULL);
   sc_expr x = sc_input(cx, "x", SC_FLOAT64, 0, NULL), c = sc_scalar(cx, 0.25), y = x;
   for (int k = 0; k < NODES; k++) y = k % 3 == 0 ? sc_mul(y, x) : k % 3 == 1 ? sc_add(y, c) : sc_neg(y);
@@ -107,8 +107,68 @@ static void measure_chain(void *user) {
   pthread_attr_destroy(&attr);
 }
 
+/* ---- derivatives at size ---- */
+
+typedef struct figure {
+  const settings *s;
+  wl_problem problem;
+  const char *size, *kernel;
+} figure;
+
+static sc_function *arrow(sc_context *cx, int64_t n) {
+  sc_expr x = sc_input(cx, "x", SC_FLOAT64, 1, &n), first = sc_at(x, 0);
+  sc_expr f = sc_add(sc_sumsqr(x), sc_mul(first, sc_sum(x)));
+  return sc_function_create(cx, "arrow", SC_IN({"x", x, NULL}), SC_OUT({"f", f, NULL}));
+}
+
+static bool build_figure(sc_context *cx, const figure *g) {
+  if (strcmp(g->problem.workload, "arrow")) return wl_kernel(cx, &g->problem, g->kernel);
+  sc_function *f = arrow(cx, g->problem.size[0]);
+  return f && sc_function_derive(f, NULL, &SC_SPHESS("f", "x", SC_TRIANGLE_FULL), 1, NULL);
+}
+
+/* The function and its derivative, pattern and coloring included, in fresh contexts. */
+static void measure_figure(void *user) {
+  const figure *g = user;
+  double ms[RUNS], total = 0;
+  size_t n = 0;
+  const char *gate = "ok";
+  while (n < RUNS && (!n || total < 1000)) {
+    sc_context *cx = sc_context_create(NULL);
+    double start = wall_ms();
+    if (!build_figure(cx, g)) gate = "failed";
+    total += ms[n++] = wall_ms() - start;
+    sc_context_destroy(cx);
+  }
+  measurement m = no_measurement;
+  m.workload = "derive";
+  m.size = g->size;
+  m.kernel = g->kernel;
+  m.graph_ms = median_of(ms, n);
+  m.peak_kb = peak_kb();
+  m.gate = gate;
+  print_measurement(g->s, &m);
+}
+
+static void bench_derivatives(const settings *s) {
+  static const figure figures[] = {
+      {NULL, {"race_car", {500}}, "race_car,N=500", "spjac:eq:z"},
+      {NULL, {"race_car", {500}}, "race_car,N=500", "splaghess:z:lower"},
+      {NULL, {"race_car", {5000}}, "race_car,N=5000", "spjac:eq:z"},
+      {NULL, {"race_car", {5000}}, "race_car,N=5000", "splaghess:z:lower"},
+      {NULL, {"rosen", {100000}}, "rosen,n=100000", "sphess:f:x"},
+      {NULL, {"arrow", {100000}}, "arrow,n=100000", "sphess:f:x"},
+  };
+  for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+    figure g = figures[i];
+    g.s = s;
+    if (wanted(s, "derive", g.size, g.kernel)) in_child(measure_figure, &g);
+  }
+}
+
 void bench_core(const settings *s) {
   settings copy = *s;
   if (wanted(s, "build", "nodes=1e6", "new")) in_child(measure_building, &copy);
-  if (wanted(s, "long_chain", "n=1e6", "total")) in_child(measure_chain, &copy);
+  if (!s->quick && wanted(s, "long_chain", "n=1e6", "total")) in_child(measure_chain, &copy);
+  bench_derivatives(s);
 }

@@ -1,150 +1,107 @@
-/* Owns the measurements of the workload kernels, each way in a process of its own. */
+/* Owns the measurements of the workload kernels: which are measured, in which ways, and the turns the ways take. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/bench/bench.h"
+#include "tools/bench/worker.h"
 
-enum { SAMPLES = 15, GRAPH_RUNS = 5, MAX_INPUTS = 16 };
-static const double sample_ms = 2;
+static const way ways[] = {
+    {"llvm", "best", WAY_LLVM},
+    {"gcc", "-O3", WAY_GCC},
+    {"clang", "-O3", WAY_CLANG},
+};
+enum { N_WAYS = sizeof ways / sizeof *ways, SAMPLES = 15, QUICK_SAMPLES = 7 };
 
-typedef enum way { WAY_LLVM, WAY_GCC, WAY_CLANG, WAYS } way;
-static const char *const way_names[WAYS] = {"llvm", "gcc", "clang"};
+/* What --quick measures: one size of each, small enough for every compiler. */
+static const wl_problem quick[] = {{"race_car", {10}}, {"race_car", {50}},  {"chain", {3, 20}},  {"npmpc", {16, 12}},
+                                   {"quadrotor", {2}}, {"arm7", {0}},       {"arm7", {64}},      {"wave", {64}},
+                                   {"wave", {4096}},   {"rosen", {1000}},   {"mlp", {1}},        {"matmul", {8}},
+                                   {"matmul", {64}},   {"reduce", {10000}}, {"straight", {1000}}};
 
-typedef struct job {
-  const settings *s;
-  const wl_reference *r;
-  way way;
-  char size[64];
-} job;
-
-static sc_kernel *compile(const job *j, const sc_function *f) {
-  if (j->way == WAY_LLVM) return sc_jit(f, &(sc_jit_options){.plugin_dir = SCALY_TEST_PLUGIN_DIR});
-  const char *compiler[] = {j->way == WAY_GCC ? SCALY_BENCH_GCC : SCALY_BENCH_CLANG, NULL}, *flags[] = {"-O3", NULL};
-  return sc_compile_cc(f, &(sc_cc_options){.compiler = compiler, .flags = flags});
+static bool is_quick(const wl_problem *p) {
+  for (size_t i = 0; i < sizeof quick / sizeof *quick; i++)
+    if (!strcmp(quick[i].workload, p->workload) && !memcmp(quick[i].size, p->size, sizeof p->size)) return true;
+  return false;
 }
 
-static sc_function *build(sc_context *cx, const wl_reference *r) {
-  sc_function *f = wl_function(cx, &r->problem, r->kernel);
-  return f ? wl_value_kernel(f, r->kernel) : NULL;
+static bool exists(const settings *s, const way *w) {
+  if (s->way && strcmp(s->way, w->name)) return false;
+  return w->kind == WAY_LLVM || *(w->kind == WAY_GCC ? SCALY_BENCH_GCC : SCALY_BENCH_CLANG);
 }
 
-static double graph_ms(const wl_reference *r) {
-  double ms[GRAPH_RUNS];
-  for (int i = 0; i < GRAPH_RUNS; i++) {
-    sc_context *cx = sc_context_create(NULL);
-    double start = now_ms();
-    build(cx, r);
-    ms[i] = now_ms() - start;
-    sc_context_destroy(cx);
+typedef struct candidate {
+  worker worker;
+  outcome o;
+  double samples[SAMPLES];
+  bool present;
+} candidate;
+
+/* One sample of each in turn: what disturbs the machine for a while disturbs all of them. */
+static void take_turns(const settings *s, candidate *all, timing *times) {
+  size_t n = s->quick ? QUICK_SAMPLES : SAMPLES;
+  for (size_t k = 0; k < n; k++)
+    for (int w = 0; w < N_WAYS; w++) {
+      candidate *c = &all[w];
+      if (c->worker.pid <= 0) continue;
+      c->samples[k] = worker_sample(&c->worker);
+      if (c->worker.pid <= 0) snprintf(c->o.gate, sizeof c->o.gate, "died");
+    }
+  for (int w = 0; w < N_WAYS; w++) {
+    times[w] = all[w].worker.pid > 0 ? timing_of(all[w].samples, n) : (timing){-1, -1};
+    worker_end(&all[w].worker);
   }
-  return median_of(ms, GRAPH_RUNS);
 }
 
-static void time_calls(sc_entry entry, const void **in, void **out, void *w, measurement *m) {
-  double samples[SAMPLES], elapsed;
-  long calls = 1;
-  for (;; calls *= 2) {
-    double start = now_ms();
-    for (long i = 0; i < calls; i++) entry(in, out, NULL, w, 0);
-    elapsed = now_ms() - start;
-    if (elapsed >= sample_ms / 2) break;
-  }
-  for (int s = 0; s < SAMPLES; s++) {
-    double start = now_ms();
-    for (long i = 0; i < calls; i++) entry(in, out, NULL, w, 0);
-    samples[s] = (now_ms() - start) * 1e6 / (double)calls;
-  }
-  m->ns = median_of(samples, SAMPLES);
-  m->spread = m->ns > 0 ? (samples[3 * SAMPLES / 4] - samples[SAMPLES / 4]) / m->ns : 0;
-}
-
-static void *doubles(int64_t n) {
-  void *p = aligned_alloc(64, ((size_t)n * sizeof(double) + 127) / 64 * 64);
-  if (!p) abort();
-  return p;
-}
-
-/* Calls the kernel on the rule's inputs, compares, and only then takes its time. */
-static void run_kernel(const job *j, sc_kernel *k, double start, measurement *m) {
-  const void *in[MAX_INPUTS];
-  static char why[256];
-  int64_t first = 0;
-  for (size_t i = 0; i < sc_kernel_input_count(k); i++) {
-    const sc_port *port = sc_kernel_input(k, i);
-    double *v = doubles(port->count);
-    first = wl_input(&j->r->problem, port->name, first, port->count, v);
-    in[i] = v;
-  }
-  int64_t n = sc_kernel_output(k, 0)->count;
-  void *out[1] = {doubles(n)}, *w = doubles((int64_t)sc_kernel_workspace_bytes(k) / 8 + 1);
-  double inputs_done = now_ms();
-  int status = sc_kernel_entry(k)(in, out, NULL, w, 0);
-  m->first_ms = start + now_ms() - inputs_done;
-  bool fine = !status && wl_agrees(j->r, n, out[0], 1e-12, why, sizeof why);
-  m->gate = fine ? "ok" : why;
-  if (fine) time_calls(sc_kernel_entry(k), in, out, w, m);
-  for (size_t i = 0; i < sc_kernel_input_count(k); i++) free((void *)(uintptr_t)in[i]);
-  free(out[0]);
-  free(w);
-}
-
-/* The first compile of a process also loads the plugin, or warms the file cache: not what is measured here. */
-static void warm_up(const job *j) {
-  sc_context *cx = sc_context_create(NULL);
-  sc_expr x = sc_input(cx, "x", SC_FLOAT64, 0, NULL);
-  sc_function *f = sc_function_create(cx, "warm", SC_IN({"x", x, NULL}), SC_OUT({"y", sc_sin(x), NULL}));
-  sc_kernel *k = compile(j, f);
-  if (k) sc_kernel_release(k);
-  sc_context_destroy(cx);
-}
-
-static void measure(void *user) {
-  const job *j = user;
+static void print_one(const settings *s, const wl_reference *r, const char *size, const way *w, const outcome *o,
+                      timing t) {
   measurement m = no_measurement;
-  m.workload = j->r->workload;
-  m.size = j->size;
-  m.kernel = j->r->kernel;
-  m.way = way_names[j->way];
-  m.tier = j->way == WAY_LLVM ? "best" : "-O3";
+  m.workload = r->workload;
+  m.size = size;
+  m.kernel = r->kernel;
+  m.way = w->name;
+  m.tier = w->tier;
   m.vector_libm = "none";
-  m.lanes = 1;
-  warm_up(j);
-  m.graph_ms = graph_ms(j->r);
-  sc_context *cx = sc_context_create(NULL);
-  sc_function *f = build(cx, j->r);
-  double start = now_ms();
-  sc_kernel *k = f ? compile(j, f) : NULL;
-  double elapsed = now_ms() - start;
-  if (k) {
-    sc_compile_times t = sc_kernel_times(k);
-    m.lower_ms = t.lower;
-    m.compile_ms = t.target + t.emit + t.codegen + t.link;
-    m.code_bytes = (int64_t)sc_kernel_code_bytes(k);
-    m.workspace = (int64_t)sc_kernel_workspace_bytes(k);
-    run_kernel(j, k, elapsed, &m);
-    sc_kernel_release(k);
-    sc_program *p = sc_lower(f, NULL);
-    if (p) m.ops = sc_program_statistics(p).operations;
-    if (p) sc_program_destroy(p);
-  } else {
-    m.gate = sc_context_error(cx) ? sc_context_error(cx)->message : "no kernel";
-  }
-  m.peak_kb = peak_kb();
-  print_measurement(j->s, &m);
-  bool fine = m.gate && !strcmp(m.gate, "ok");
-  sc_context_destroy(cx);
-  if (!fine) {
-    fflush(NULL);
-    _Exit(1);
-  }
+  m.lanes = o->lanes;
+  m.gate = o->gate;
+  m.graph_ms = o->graph_ms;
+  m.lower_ms = o->lower_ms;
+  m.compile_ms = o->compile_ms;
+  m.first_ms = o->first_ms;
+  m.ns = t.ns;
+  m.spread = t.spread;
+  m.code_bytes = o->code_bytes;
+  m.workspace = o->workspace;
+  m.ops = o->ops;
+  m.peak_kb = o->peak_kb;
+  print_measurement(s, &m);
 }
 
-/* Straight-line code beyond 1,000 operations takes minutes: measured only when named, and by gcc and clang never at
- * 100,000. */
-static bool sensible(const settings *s, const wl_reference *r, way w) {
-  if (strcmp(r->workload, "straight") || r->problem.size[0] <= 1000) return true;
-  return s->only && strstr(s->only, "straight") && (w == WAY_LLVM || r->problem.size[0] <= 10000);
+static bool bench_kernel(const settings *s, const wl_reference *r, const char *size) {
+  candidate all[N_WAYS] = {0};
+  timing times[N_WAYS];
+  double graph_ms = -1;
+  for (int w = 0; w < N_WAYS; w++) {
+    candidate *c = &all[w];
+    if (!exists(s, &ways[w])) continue;
+    task t = {s, r, &ways[w], graph_ms < 0};
+    c->present = true;
+    if (!worker_start(&c->worker, &t)) {
+      snprintf(c->o.gate, sizeof c->o.gate, "no process could be started");
+      continue;
+    }
+    worker_outcome(&c->worker, s->limit_s, &c->o);
+    if (c->o.graph_ms >= 0) graph_ms = c->o.graph_ms;
+    if (strcmp(c->o.gate, "ok")) worker_end(&c->worker);
+  }
+  take_turns(s, all, times);
+  bool fine = true;
+  for (int w = 0; w < N_WAYS; w++) {
+    if (!all[w].present) continue;
+    all[w].o.graph_ms = graph_ms;
+    print_one(s, r, size, &ways[w], &all[w].o, times[w]);
+    fine &= !strcmp(all[w].o.gate, "ok");
+  }
+  return fine;
 }
 
 bool bench_kernels(const settings *s) {
@@ -152,16 +109,11 @@ bool bench_kernels(const settings *s) {
   bool fine = true;
   if (!wl_read_references(SCALY_TEST_SOURCE_DIR "/tests/data/workloads/reference.txt", &all)) return false;
   for (size_t i = 0; i < all.n; i++) {
+    char size[64];
     const wl_reference *r = &all.all[i];
-    if (strchr(r->kernel, ':')) continue; /* a derivative */
-    for (way w = 0; w < WAYS; w++) {
-      job j = {s, r, w, ""};
-      wl_size_text(&r->problem, j.size);
-      if (!wanted(s, r->workload, j.size, r->kernel) || !sensible(s, r, w)) continue;
-      if (s->way && strcmp(s->way, way_names[w])) continue;
-      if ((w == WAY_GCC && !*SCALY_BENCH_GCC) || (w == WAY_CLANG && !*SCALY_BENCH_CLANG)) continue;
-      fine &= in_child(measure, &j);
-    }
+    wl_size_text(&r->problem, size);
+    if (wanted(s, r->workload, size, r->kernel) && (!s->quick || is_quick(&r->problem)))
+      fine &= bench_kernel(s, r, size);
   }
   wl_free_references(&all);
   return fine;

@@ -1,5 +1,6 @@
 /* Owns the arm's kinematics and the micro-kernels that isolate one mechanism each. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/data/workloads/parts.h"
 
@@ -62,11 +63,18 @@ static sc_function *arm(sc_context *cx) {
   return wl_stage(cx, "arm7", SC_IN({"q", q, NULL}), "y", sc_stack(y, 12, 0));
 }
 
+/* The batch's Jacobian is the one of a single arm, mapped: B x 12 x 7, not the (12 B) x (7 B) matrix of the mapped
+ * function. */
 sc_function *wl_arm7(sc_context *cx, const wl_problem *p, const char *kernel) {
-  (void)kernel;
   int64_t batch = p->size[0];
   sc_function *one = arm(cx);
   if (!batch || !one) return one;
+  if (kernel && !strcmp(kernel, "jac:y:q")) {
+    sc_function *jacobian = sc_jacobian(one, "y", "q", NULL);
+    sc_expr q = wl_matrix(cx, "q", batch, 7);
+    return jacobian ? wl_stage(cx, "arm7_batch", SC_IN({"q", q, NULL}), "jac_y_q", sc_vmap(jacobian, batch, &q, 1, 0))
+                    : NULL;
+  }
   sc_expr q = wl_matrix(cx, "q", batch, 7);
   return wl_stage(cx, "arm7_batch", SC_IN({"q", q, NULL}), "y", sc_vmap(one, batch, &q, 1, 0));
 }

@@ -207,3 +207,54 @@ bool wl_agrees(const wl_reference *r, int64_t n, const double *v, double toleran
            r->sum.sum, r->sum.sumabs, r->sum.weighted);
   return false;
 }
+
+/* ---- patterns ---- */
+
+static bool same_entries(const int32_t *a, const int32_t *b, int64_t n, const char *what, char *why, size_t why_size) {
+  for (int64_t i = 0; i < n; i++) {
+    if (a[i] == b[i]) continue;
+    snprintf(why, why_size, "pattern: %s %" PRId64 " is %" PRId32 " instead of %" PRId32, what, i, a[i], b[i]);
+    return false;
+  }
+  return true;
+}
+
+static double weighted_sum(const int32_t *v, int64_t n, int more) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; i++) {
+    double turn = (double)(i + 1) * 0.6180339887498949;
+    sum += (0.5 + (turn - floor(turn))) * (double)(v[i] + more);
+  }
+  return sum;
+}
+
+static int64_t plain_sum(const int32_t *v, int64_t n) {
+  int64_t sum = 0;
+  for (int64_t i = 0; i < n; i++) sum += v[i];
+  return sum;
+}
+
+bool wl_pattern_agrees(const wl_reference *r, const sc_pattern *p, char *why, size_t why_size) {
+  if (!p || !r->sparse) {
+    snprintf(why, why_size, "%s instead of %s", p ? "sparse" : "dense", r->sparse ? "sparse" : "dense");
+    return !p && !r->sparse;
+  }
+  if (p->layout != SC_CSC || p->nrow != r->shape[0] || p->ncol != r->shape[1] || p->nnz != r->sum.count) {
+    snprintf(why, why_size,
+             "pattern: %" PRId64 " by %" PRId64 " with %" PRId64 " nonzeros instead of %" PRId64 " by %" PRId64
+             " with %" PRId64,
+             p->nrow, p->ncol, p->nnz, r->shape[0], r->shape[1], r->sum.count);
+    return false;
+  }
+  if (r->rowind)
+    return same_entries(p->outer, r->colptr, p->ncol + 1, "colptr", why, why_size) &&
+           same_entries(p->inner, r->rowind, p->nnz, "rowind", why, why_size);
+  double rows = weighted_sum(p->inner, p->nnz, 1), columns = weighted_sum(p->outer, p->ncol + 1, 0);
+  if (plain_sum(p->inner, p->nnz) == r->rowind_sum && plain_sum(p->outer, p->ncol + 1) == r->colptr_sum &&
+      fabs(rows - r->rowind_weighted) <= 1e-11 * r->rowind_weighted &&
+      fabs(columns - r->colptr_weighted) <= 1e-11 * r->colptr_weighted)
+    return true;
+  snprintf(why, why_size, "pattern: weighted sums %.17g, %.17g instead of %.17g, %.17g", rows, columns,
+           r->rowind_weighted, r->colptr_weighted);
+  return false;
+}

@@ -64,6 +64,22 @@ sc_function *wl_value_kernel(sc_function *f, const char *output) {
   return sc_function_create(sc_function_context(f), sc_function_name(f), in, n, &out, 1);
 }
 
+bool wl_is_derivative(const char *kernel) {
+  return strchr(kernel, ':');
+}
+
+double wl_tolerance(const char *kernel) {
+  return strstr(kernel, "hess") ? 1e-9 : 1e-12;
+}
+
+sc_function *wl_kernel(sc_context *cx, const wl_problem *p, const char *kernel) {
+  sc_function *f = wl_function(cx, p, kernel);
+  if (!f || !wl_is_derivative(kernel)) return f ? wl_value_kernel(f, kernel) : NULL;
+  if (p->size[0] && !strcmp(p->workload, "arm7")) return f; /* a mapped derivative */
+  sc_request request;
+  return sc_request_parse(cx, kernel, &request) == SC_OK ? sc_function_derive(f, NULL, &request, 1, NULL) : NULL;
+}
+
 /* ---- problems kept as text ---- */
 
 static const wl_stored stored[] = {
@@ -184,9 +200,9 @@ static void quadrotor_input(const char *name, int64_t n, double *v) {
 }
 
 int64_t wl_input(const wl_problem *p, const char *name, int64_t first, int64_t n, double *v) {
-  bool seed = !strncmp(name, "lam", 3);
+  bool seed = !strncmp(name, "lam:", 4) || !strncmp(name, "lam_", 4);
   for (int64_t i = 0; i < n; i++) v[i] = between(-1, 1, first + i);
-  if (!strcmp(name, "lam:f")) v[0] = 0.7;
+  if (seed && !strcmp(name + 4, "f")) v[0] = 0.7;
   if (seed) return first + n;
   if (!strcmp(p->workload, "race_car")) race_car_input(name, first, n, v);
   if (!strcmp(p->workload, "chain")) chain_input(p, name, n, v);

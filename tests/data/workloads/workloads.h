@@ -27,6 +27,12 @@ sc_function *wl_function(sc_context *cx, const wl_problem *p, const char *kernel
 /* The same inputs, one output. */
 sc_function *wl_value_kernel(sc_function *f, const char *output);
 
+/* The function whose only output is `kernel`: an output's name or a derivative request ("splaghess:z:lower"). */
+sc_function *wl_kernel(sc_context *cx, const wl_problem *p, const char *kernel);
+bool wl_is_derivative(const char *kernel);
+/* How far a value may be from the reference: second derivatives are less exact. */
+double wl_tolerance(const char *kernel);
+
 /* The problems kept as text in tests/data/workloads, and the name of each one's file ("chain_M5_N40.scaly"). */
 typedef struct wl_stored {
   wl_problem problem;
@@ -79,5 +85,7 @@ const wl_reference *wl_find_reference(const wl_references *r, const wl_problem *
 /* Each value within `tolerance` of the largest of the output (checksums: of the sum of magnitudes). On failure says
  * what differs. */
 bool wl_agrees(const wl_reference *r, int64_t n, const double *v, double tolerance, char *why, size_t why_size);
+/* Whether a result has the right pattern (NULL: dense). On failure says what differs. */
+bool wl_pattern_agrees(const wl_reference *r, const sc_pattern *p, char *why, size_t why_size);
 
 #endif

@@ -1,0 +1,223 @@
+/* Owns the process that compiles one kernel in one way, and the conversation with it. */
+#include "tools/bench/worker.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MAX_RUNS = 9, MAX_PORTS = 16 };
+static const double repeat_ms = 120; /* what is over sooner is repeated, and its median taken */
+
+/* ---- inside: compiling ---- */
+
+static sc_kernel *compile(const task *t, const sc_program *p) {
+  if (t->way->kind == WAY_LLVM) return sc_jit_program(p, &(sc_jit_options){.plugin_dir = SCALY_TEST_PLUGIN_DIR});
+  const char *compiler[] = {t->way->kind == WAY_GCC ? SCALY_BENCH_GCC : SCALY_BENCH_CLANG, NULL};
+  const char *flags[] = {t->way->tier, NULL};
+  return sc_compile_cc_program(p, &(sc_cc_options){.compiler = compiler, .flags = flags});
+}
+
+/* The first compile of a process also loads the plugin, or warms the file cache: not what is measured here. */
+static void warm_up(const task *t) {
+  sc_context *cx = sc_context_create(NULL);
+  sc_expr x = sc_input(cx, "x", SC_FLOAT64, 0, NULL);
+  sc_function *f = sc_function_create(cx, "warm", SC_IN({"x", x, NULL}), SC_OUT({"y", sc_sin(x), NULL}));
+  sc_program *p = f ? sc_lower(f, NULL) : NULL;
+  sc_kernel *k = p ? compile(t, p) : NULL;
+  sc_kernel_release(k);
+  sc_program_destroy(p);
+  sc_context_destroy(cx);
+}
+
+/* Graph and derivative, each time in a fresh context. */
+static double time_graph(const wl_reference *r) {
+  double ms[MAX_RUNS], total = 0;
+  size_t n = 0;
+  while (n < MAX_RUNS && (!n || total < repeat_ms)) {
+    sc_context *cx = sc_context_create(NULL);
+    double start = wall_ms();
+    wl_kernel(cx, &r->problem, r->kernel);
+    total += ms[n++] = wall_ms() - start;
+    sc_context_destroy(cx);
+  }
+  return median_of(ms, n);
+}
+
+typedef struct made {
+  sc_program *program;
+  sc_kernel *kernel;
+} made;
+
+/* From the function to machine code, repeated while that is quick; the last one is kept. */
+static made make(const task *t, const sc_function *f, outcome *o) {
+  double lower[MAX_RUNS], code[MAX_RUNS], total = 0;
+  size_t n = 0;
+  made m = {0};
+  while (n < MAX_RUNS && (!n || total < repeat_ms)) {
+    sc_kernel_release(m.kernel);
+    sc_program_destroy(m.program);
+    double start = wall_ms();
+    m.program = sc_lower(f, NULL);
+    double lowered = wall_ms();
+    m.kernel = m.program ? compile(t, m.program) : NULL;
+    double done = wall_ms();
+    if (!m.kernel) return m;
+    lower[n] = lowered - start;
+    code[n] = done - lowered;
+    total += done - start;
+    n++;
+  }
+  o->lower_ms = median_of(lower, n);
+  o->compile_ms = median_of(code, n);
+  return m;
+}
+
+/* ---- inside: running ---- */
+
+static void *room(int64_t bytes) {
+  void *p = aligned_alloc(64, ((size_t)bytes + 127) / 64 * 64);
+  if (!p) abort();
+  return memset(p, 0, ((size_t)bytes + 127) / 64 * 64);
+}
+
+/* Buffers that last as long as the process. */
+static timed_call prepare(const wl_reference *r, sc_kernel *k) {
+  static const void *in[MAX_PORTS];
+  static void *out[MAX_PORTS];
+  int64_t first = 0;
+  for (size_t i = 0; i < sc_kernel_input_count(k); i++) {
+    const sc_port *port = sc_kernel_input(k, i);
+    double *v = room(port->count * 8);
+    first = wl_input(&r->problem, port->name, first, port->count, v);
+    in[i] = v;
+  }
+  out[0] = room(sc_kernel_output(k, 0)->count * 8);
+  return (timed_call){sc_kernel_entry(k), in, out, room((int64_t)sc_kernel_workspace_bytes(k))};
+}
+
+static void check(const wl_reference *r, const sc_kernel *k, const double *v, outcome *o) {
+  const sc_port *port = sc_kernel_output(k, 0);
+  if (wl_pattern_agrees(r, port->pattern, o->gate, sizeof o->gate) &&
+      wl_agrees(r, port->count, v, wl_tolerance(r->kernel), o->gate, sizeof o->gate))
+    snprintf(o->gate, sizeof o->gate, "ok");
+}
+
+static void say(int to, const void *data, size_t n) {
+  if (write(to, data, n) != (ssize_t)n) _exit(1);
+}
+
+static _Noreturn void body(const task *t, int from, int to) {
+  outcome o = {.graph_ms = -1,
+               .lower_ms = -1,
+               .compile_ms = -1,
+               .first_ms = -1,
+               .code_bytes = -1,
+               .workspace = -1,
+               .ops = -1,
+               .peak_kb = -1,
+               .lanes = 1};
+  snprintf(o.gate, sizeof o.gate, "no kernel");
+  warm_up(t);
+  if (t->time_graph) o.graph_ms = time_graph(t->r);
+  sc_context *cx = sc_context_create(NULL);
+  sc_function *f = wl_kernel(cx, &t->r->problem, t->r->kernel);
+  made m = f ? make(t, f, &o) : (made){0};
+  timed_call call = {0};
+  if (m.kernel) {
+    o.ops = sc_program_statistics(m.program).operations;
+    o.code_bytes = (int64_t)sc_kernel_code_bytes(m.kernel);
+    o.workspace = (int64_t)sc_kernel_workspace_bytes(m.kernel);
+    call = prepare(t->r, m.kernel);
+    double start = wall_ms();
+    int status = call.entry(call.in, call.out, NULL, call.w, 0);
+    o.first_ms = o.lower_ms + o.compile_ms + (wall_ms() - start);
+    if (status)
+      snprintf(o.gate, sizeof o.gate, "the kernel returned %d", status);
+    else
+      check(t->r, m.kernel, call.out[0], &o);
+  } else if (sc_context_error(cx)) {
+    snprintf(o.gate, sizeof o.gate, "%.250s", sc_context_error(cx)->message);
+  }
+  o.peak_kb = peak_kb();
+  say(to, &o, sizeof o);
+  timing_pin();
+  long calls = 0;
+  for (char command; read(from, &command, 1) == 1;) {
+    if (!calls) calls = timing_calibrate(&call, t->s->quick ? 0.5 : 2);
+    double ns = timing_sample(&call, calls);
+    say(to, &ns, sizeof ns);
+  }
+  _exit(0);
+}
+
+/* ---- outside ---- */
+
+bool worker_start(worker *w, const task *t) {
+  int there[2], back[2];
+  if (pipe(there)) return false;
+  if (pipe(back)) {
+    close(there[0]);
+    close(there[1]);
+    return false;
+  }
+  fflush(NULL);
+  w->pid = fork();
+  if (!w->pid) {
+    setpgid(0, 0); /* a spawned compiler goes with it */
+    close(there[1]);
+    close(back[0]);
+    body(t, there[0], back[1]);
+  }
+  close(there[0]);
+  close(back[1]);
+  w->to = there[1];
+  w->from = back[0];
+  if (w->pid > 0) return true;
+  close(w->to);
+  close(w->from);
+  return false;
+}
+
+static bool receive(worker *w, void *data, size_t n, double limit_s) {
+  struct pollfd ready = {.fd = w->from, .events = POLLIN};
+  return poll(&ready, 1, limit_s > 0 ? (int)(limit_s * 1e3) : -1) == 1 && read(w->from, data, n) == (ssize_t)n;
+}
+
+void worker_end(worker *w) {
+  if (w->pid <= 0) return;
+  close(w->to);
+  close(w->from);
+  kill(-w->pid, SIGKILL);
+  waitpid(w->pid, NULL, 0);
+  w->pid = 0;
+}
+
+void worker_outcome(worker *w, double limit_s, outcome *out) {
+  double start = wall_ms();
+  if (receive(w, out, sizeof *out, limit_s)) return;
+  *out = (outcome){.graph_ms = -1,
+                   .lower_ms = -1,
+                   .compile_ms = -1,
+                   .first_ms = -1,
+                   .code_bytes = -1,
+                   .workspace = -1,
+                   .ops = -1,
+                   .peak_kb = -1,
+                   .lanes = -1};
+  if (wall_ms() - start >= limit_s * 1e3)
+    snprintf(out->gate, sizeof out->gate, "no result within %g s", limit_s);
+  else
+    snprintf(out->gate, sizeof out->gate, "died");
+  worker_end(w);
+}
+
+double worker_sample(worker *w) {
+  double ns;
+  if (w->pid > 0 && write(w->to, "s", 1) == 1 && receive(w, &ns, sizeof ns, 0)) return ns;
+  worker_end(w);
+  return -1;
+}
