@@ -94,6 +94,16 @@ void sci_c_put_element(c_render *r, sci_buf b, sci_val index);      /* name[inde
 void sci_c_put_address(c_render *r, sci_buf b, sci_val index);      /* name + index */
 void sci_c_put_scalar(c_render *r, sc_dtype dtype, sci_scalar v);
 
+/* ---- sparse outputs (tables.c) ---- */
+
+typedef struct sci_c_coordinates {
+  const int32_t *rows, *cols; /* of the stored values, in stored order */
+} sci_c_coordinates;
+
+sci_c_coordinates sci_c_coordinates_of(sci_env *env, const sc_pattern *p); /* scratch arena */
+void sci_c_put_int_list(sci_text *out, const int32_t *data, int64_t n);    /* "{1, 2};" and a line end */
+void sci_c_put_sparse_tables(const c_render *r, sci_text *out, bool cpp);
+
 /* ---- the parts of a file ---- */
 
 void sci_c_put_procs(c_render *r);
@@ -102,6 +112,12 @@ void sci_c_put_guards(const c_render *r, sci_text *out);
 void sci_c_put_helpers(const c_render *r, sci_text *out);
 void sci_c_put_fma(const c_render *r, sci_text *out);
 void sci_c_put_header(const c_render *r, sci_text *out);
+void sci_c_put_cpp_header(const c_render *r, sci_text *out);
+/* The comment that says what the entry takes, and the check of the ABI version: parts of either header. */
+void sci_c_put_contract(const c_render *r, sci_text *out);
+void sci_c_put_version(sci_text *out);
+int64_t sci_c_port_size(const c_render *r, size_t port); /* elements */
+const char *sci_c_local(const c_render *r, const char *name, const char *otherwise); /* `otherwise` when `name` would hide the entry */
 const char *sci_c_abi_type(sci_abi abi);
 const char *sci_c_file_name(const c_render *r);
 

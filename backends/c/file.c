@@ -46,7 +46,7 @@ static void find_plain(c_render *r) {
 
 static void put_preamble(c_render *r, sci_text *out) {
   sci_c_put_recipe(r, out);
-  sci_putf(out, "#include \"%s.h\"\n\n", sci_c_file_name(r));
+  if (r->o->lang == SC_LANG_C) sci_putf(out, "#include \"%s.h\"\n\n", sci_c_file_name(r)); /* C cannot include the other one */
   if (r->needs.math) sci_put(out, "#include <math.h>\n");
   sci_put(out, "#include <stddef.h>\n#include <stdint.h>\n\n");
   sci_c_put_guards(r, out);
@@ -84,7 +84,10 @@ static void render(c_render *r, sci_text *source, sci_text *header) {
   if (tables.n) sci_put_n(source, tables.data, tables.n);
   sci_put_n(source, body.data, body.n);
   sci_put(source, "\n#ifdef __cplusplus\n}\n#endif\n");
-  sci_c_put_header(r, header);
+  if (r->o->lang == SC_LANG_CPP)
+    sci_c_put_cpp_header(r, header);
+  else
+    sci_c_put_header(r, header);
 }
 
 static sc_status render_c(sci_env *env, const sci_render_request *request, char *out[2], size_t size[2]) {

@@ -19,7 +19,7 @@ const char *sci_c_abi_type(sci_abi abi) {
   return "void";
 }
 
-static int64_t count_of(const c_render *r, size_t port) {
+int64_t sci_c_port_size(const c_render *r, size_t port) {
   return r->s->bufs[sci_entry(r->p)->params[port]].size;
 }
 
@@ -35,19 +35,23 @@ static void put_port_line(const c_render *r, sci_text *out, size_t i) {
   sci_put_char(out, '\n');
 }
 
-static void put_contract(const c_render *r, sci_text *out) {
+void sci_c_put_contract(const c_render *r, sci_text *out) {
   sci_putf(out, "/* %s: all values row-major. No output may overlap another buffer; a buffer without values may be null.\n", r->m->entry);
   for (size_t i = 0; i < r->m->n_in + r->m->n_out; i++) put_port_line(r, out, i);
-  const char *unit = r->m->abi == SCI_ABI_VOID ? "bytes, 8-byte aligned" : "elements";
+  const char *scope = r->o->lang == SC_LANG_CPP ? "::" : "_", *unit = r->m->abi == SCI_ABI_VOID ? "bytes, 8-byte aligned" : "elements";
   if (r->m->workspace_elements)
-    sci_putf(out, " *   w: %s_SZ_W %s; 64-byte alignment puts every temporary on a cache line\n", r->m->entry, unit);
+    sci_putf(out, " *   w: %s%sSZ_W %s; 64-byte alignment puts every temporary on a cache line\n", r->m->entry, scope, unit);
   else
     sci_put(out, " *   w: unused, may be null\n");
   sci_put(out, " * iw and mem are unused. Returns 0, or 1 when arg or res is null, 2 when w is, 3 when an output is, 4 when an input is. */\n");
 }
 
-static void put_struct(const c_render *r, sci_text *out, const char *name, const char *type, int64_t n, int alignment) {
-  (void)r;
+void sci_c_put_version(sci_text *out) {
+  sci_putf(out, "#ifndef SCALY_ABI_VERSION\n#define SCALY_ABI_VERSION %d\n#elif SCALY_ABI_VERSION != %d\n", ABI_VERSION, ABI_VERSION);
+  sci_put(out, "#error \"this header and another one are of different SCALY_ABI_VERSION\"\n#endif\n\n");
+}
+
+static void put_struct(sci_text *out, const char *name, const char *type, int64_t n, int alignment) {
   sci_putf(out, "typedef struct {\n  SCALY_ALIGNAS(%d) %s data[%lld];", alignment, type, (long long)(n ? n : 1));
   if (!n) sci_put(out, " /* no values: C has no empty arrays */");
   sci_putf(out, "\n} %s_t;\n", name);
@@ -61,16 +65,16 @@ static void put_array(const c_render *r, sci_text *out, const char *name, bool i
 }
 
 /* A local of the call must not hide the entry. */
-static const char *local(const c_render *r, const char *name, const char *otherwise) {
+const char *sci_c_local(const c_render *r, const char *name, const char *otherwise) {
   return strcmp(r->m->entry, name) == 0 ? otherwise : name;
 }
 
 static void put_typed(const c_render *r, sci_text *out) {
-  const char *f = r->m->entry, *w = local(r, "w", "scaly_w"), *arg = local(r, "arg", "scaly_arg"), *res = local(r, "res", "scaly_res");
+  const char *f = r->m->entry, *w = sci_c_local(r, "w", "scaly_w"), *arg = sci_c_local(r, "arg", "scaly_arg"), *res = sci_c_local(r, "res", "scaly_res");
   for (size_t i = 0; i < r->m->n_in + r->m->n_out; i++)
-    put_struct(r, out, r->m->port_symbols[i], sci_c_types[r->p->ports[i].dtype], count_of(r, i), 16);
+    put_struct(out, r->m->port_symbols[i], sci_c_types[r->p->ports[i].dtype], sci_c_port_size(r, i), 16);
   const char *type = r->m->abi == SCI_ABI_VOID ? "unsigned char" : sci_c_abi_type(r->m->abi);
-  put_struct(r, out, sci_asprintf(&r->env->scratch, "%s_workspace", f), type, r->m->workspace_elements, 64);
+  put_struct(out, sci_asprintf(&r->env->scratch, "%s_workspace", f), type, r->m->workspace_elements, 64);
   sci_putf(out, "\nstatic inline int %s_call(", f);
   for (size_t i = 0; i < r->m->n_in + r->m->n_out; i++)
     sci_putf(out, "%s%s_t* %s, ", i < r->m->n_in ? "const " : "", r->m->port_symbols[i], r->m->port_names[i]);
@@ -84,13 +88,13 @@ void sci_c_put_header(const c_render *r, sci_text *out) {
   const char *f = r->m->entry, *type = sci_c_abi_type(r->m->abi);
   sci_c_put_recipe(r, out);
   sci_putf(out, "#ifndef %s_H\n#define %s_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n", f, f);
-  sci_putf(out, "#ifndef SCALY_ABI_VERSION\n#define SCALY_ABI_VERSION %d\n#elif SCALY_ABI_VERSION != %d\n", ABI_VERSION, ABI_VERSION);
-  sci_put(out, "#error \"this header and another one are of different SCALY_ABI_VERSION\"\n#endif\n\n");
+  sci_c_put_version(out);
   if (!r->o->untyped) sci_put(out, aligned);
   sci_put(out, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
-  put_contract(r, out);
+  sci_c_put_contract(r, out);
   sci_putf(out, "#define %s_SZ_W %lld\n", f, (long long)r->m->workspace_elements);
   sci_putf(out, "int %s(const %s** arg, %s** res, int* iw, %s* w, int mem);\n\n", f, type, type, type);
+  sci_c_put_sparse_tables(r, out, false);
   if (!r->o->untyped) put_typed(r, out);
   sci_put(out, "#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
 }

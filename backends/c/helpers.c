@@ -1,4 +1,5 @@
-/* Owns the small functions and macros that a file may need: what C has no operator or portable routine for. Only those used are printed.
+/* Owns the small functions and macros that a file may need: what C has no operator or portable routine for. Only those used are printed,
+ * each behind a macro of its own, so that two modules may be included in one translation unit.
  *
  * In a text, @T is the element type, @U its unsigned companion, @s the suffix of the type. */
 #include "backends/c/c.h"
@@ -28,14 +29,16 @@ static const struct {
 };
 
 /* 2^63 and 2^31 are exact in both formats, so the comparisons are too. A NaN compares false and gives 0. */
-static const char saturating[] = "static inline %s scaly_%s_from_%s(%s a) {\n"
+static const char saturating[] = "#ifndef SCALY_HAS_%s_from_%s\n#define SCALY_HAS_%s_from_%s\n"
+                                 "static inline %s scaly_%s_from_%s(%s a) {\n"
                                  "  if (a >= %s) return %s_MAX;\n"
                                  "  if (a <= -%s) return %s_MIN;\n"
                                  "  return a == a ? (%s)a : 0;\n"
-                                 "}\n\n";
+                                 "}\n#endif\n\n";
 
-static void put_template(sci_text *out, const char *text, sc_dtype dtype) {
-  sci_put(out, "static inline ");
+static void put_template(sci_text *out, sci_op op, const char *text, sc_dtype dtype) {
+  const char *name = sci_ops[op].name, *suffix = sci_c_suffixes[dtype];
+  sci_putf(out, "#ifndef SCALY_HAS_%s_%s\n#define SCALY_HAS_%s_%s\nstatic inline ", name, suffix, name, suffix);
   for (; *text; text++) {
     if (*text != '@') {
       sci_put_char(out, *text);
@@ -46,14 +49,14 @@ static void put_template(sci_text *out, const char *text, sc_dtype dtype) {
     if (*text == 'U') sci_putf(out, "u%s", sci_c_types[dtype]);
     if (*text == 's') sci_put(out, sci_c_suffixes[dtype]);
   }
-  sci_put(out, "\n}\n\n");
+  sci_put(out, "\n}\n#endif\n\n");
 }
 
 void sci_c_put_helpers(const c_render *r, sci_text *out) {
   for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++)
     for (int d = 0; d < SC_DTYPE_COUNT; d++) {
       bool fits = helpers[i].of == FLOATS ? sci_is_float((sc_dtype)d) : sci_is_int((sc_dtype)d);
-      if (fits && r->needs.helper[helpers[i].op][d]) put_template(out, helpers[i].text, (sc_dtype)d);
+      if (fits && r->needs.helper[helpers[i].op][d]) put_template(out, helpers[i].op, helpers[i].text, (sc_dtype)d);
     }
   for (int from = 0; from < SC_DTYPE_COUNT; from++)
     for (int to = 0; to < SC_DTYPE_COUNT; to++) {
@@ -61,7 +64,8 @@ void sci_c_put_helpers(const c_render *r, sci_text *out) {
       bool wide = to == SC_INT64, narrow = from == SC_FLOAT32;
       const char *limit = wide ? (narrow ? "9223372036854775808.0f" : "9223372036854775808.0") : (narrow ? "2147483648.0f" : "2147483648.0");
       const char *macro = wide ? "INT64" : "INT32";
-      sci_putf(out, saturating, sci_c_types[to], sci_c_suffixes[to], sci_c_suffixes[from], sci_c_types[from], limit, macro, limit, macro, sci_c_types[to]);
+      const char *a = sci_c_suffixes[to], *b = sci_c_suffixes[from];
+      sci_putf(out, saturating, a, b, a, b, sci_c_types[to], a, b, sci_c_types[from], limit, macro, limit, macro, sci_c_types[to]);
     }
 }
 

@@ -9,6 +9,7 @@ SC_BEGIN_DECLS
 typedef struct sc_module sc_module;
 
 typedef enum sc_lanes { SC_LANES_AUTO = 0, SC_LANES_1 = 1, SC_LANES_2 = 2, SC_LANES_4 = 4, SC_LANES_8 = 8 } sc_lanes;
+typedef enum sc_lang { SC_LANG_C = 0, SC_LANG_CPP } sc_lang;
 typedef enum sc_dialect { SC_DIALECT_GNU = 0, SC_DIALECT_C } sc_dialect;
 
 /* Zero-initialized: the documented defaults. */
@@ -18,6 +19,7 @@ typedef struct sc_c_options {
   sc_lanes lanes;
   sc_dialect dialect;
   sc_rounding rounding;
+  sc_lang lang;         /* of the header; the source is C either way, and compiles as C++ too */
   bool untyped;         /* leave the typed buffers and the _call helper out of the header */
   const char *prefix;   /* for every external symbol and macro; NULL: none */
   const sc_lower_options *lower; /* passes, bisection, dumps; its target and rounding are ignored */
@@ -28,7 +30,8 @@ SC_API sc_module *sc_render_c_program(const sc_program *p, const sc_c_options *o
 SC_API const char *sc_module_name(const sc_module *m);
 SC_API const char *sc_module_source(const sc_module *m);
 SC_API const char *sc_module_header(const sc_module *m);
-/* Writes NAME.c and NAME.h into an existing folder: to temporary names first, then renamed, so a failure leaves nothing new. */
+SC_API const char *sc_module_header_name(const sc_module *m); /* NAME.h, or NAME.hpp for C++ */
+/* Writes NAME.c and the header into an existing folder: to temporary names first, then renamed, so a failure leaves nothing new. */
 SC_API sc_status sc_module_write(sc_module *m, const char *folder);
 /* Why the last write failed, or NULL: a module outlives its context, so it keeps its own message. */
 SC_API const char *sc_module_error(const sc_module *m);

@@ -14,7 +14,7 @@
 struct sc_module {
   sc_allocator alloc;
   size_t size;
-  const char *name, *source, *header;
+  const char *name, *source, *header, *header_name;
   char error[512]; /* of the last write */
 };
 
@@ -28,8 +28,9 @@ static const char *append(char **at, const char *text, size_t n) {
   return copy;
 }
 
-static sc_module *make_module(sci_env *env, const char *name, char *const text[2], const size_t size[2]) {
-  size_t total = sizeof(sc_module) + strlen(name) + size[0] + size[1] + 3;
+static sc_module *make_module(sci_env *env, const char *name, sc_lang lang, char *const text[2], const size_t size[2]) {
+  const char *ending = lang == SC_LANG_CPP ? ".hpp" : ".h";
+  size_t total = sizeof(sc_module) + 2 * strlen(name) + strlen(ending) + size[0] + size[1] + 4;
   sc_module *m = env->alloc.reallocate(env->alloc.user, NULL, 0, total);
   if (!m) sci_fail(env, SC_ERR_MEMORY, "out of memory: %zu bytes could not be allocated", total);
   *m = (sc_module){.alloc = env->alloc, .size = total};
@@ -37,6 +38,9 @@ static sc_module *make_module(sci_env *env, const char *name, char *const text[2
   m->name = append(&at, name, strlen(name));
   m->source = append(&at, text[0], size[0]);
   m->header = append(&at, text[1], size[1]);
+  m->header_name = append(&at, name, strlen(name));
+  at--;
+  append(&at, ending, strlen(ending));
   return m;
 }
 
@@ -61,7 +65,8 @@ sc_module *sc_render_c_program(const sc_program *p, const sc_c_options *options)
   t->env = env;
   if (sci_backend_c.render(env, &(sci_render_request){.program = p, .c = options}, t->text, size) != SC_OK) sci_unwind(env);
   sci_defer(env, free_texts, t);
-  sc_module *m = make_module(env, options && options->name ? options->name : p->name, t->text, size);
+  sc_lang lang = options ? options->lang : SC_LANG_C;
+  sc_module *m = make_module(env, options && options->name ? options->name : p->name, lang, t->text, size);
   sci_keep(env, t);
   free_texts(t);
   sci_leave(env, &fr);
@@ -105,6 +110,10 @@ const char *sc_module_header(const sc_module *m) {
   return m ? m->header : NULL;
 }
 
+const char *sc_module_header_name(const sc_module *m) {
+  return m ? m->header_name : NULL;
+}
+
 const char *sc_module_error(const sc_module *m) {
   return m && m->error[0] ? m->error : NULL;
 }
@@ -142,8 +151,8 @@ static bool write_all(int file, const char *text, size_t n) {
 }
 
 /* Names the two files. A folder in the place of a file is found before anything is written. */
-static sc_status name_output(sc_module *m, output *o, const char *folder, const char *ending) {
-  int n = snprintf(o->path, sizeof o->path, "%s/%s%s", folder, m->name, ending);
+static sc_status name_output(sc_module *m, output *o, const char *folder, const char *name, const char *ending) {
+  int n = snprintf(o->path, sizeof o->path, "%s/%s%s", folder, name, ending);
   struct stat st;
   errno = n < 0 || (size_t)n + 32 > sizeof o->path ? ENAMETOOLONG : 0;
   if (errno) return problem(m, "could not write", folder);
@@ -184,8 +193,8 @@ sc_status sc_module_write(sc_module *m, const char *folder) {
   if (!m || !folder) return SC_ERR_ARGUMENT;
   m->error[0] = 0;
   output files[2] = {{.text = m->header}, {.text = m->source}};
-  sc_status status = name_output(m, &files[0], folder, ".h");
-  if (status == SC_OK) status = name_output(m, &files[1], folder, ".c");
+  sc_status status = name_output(m, &files[0], folder, m->header_name, "");
+  if (status == SC_OK) status = name_output(m, &files[1], folder, m->name, ".c");
   for (int i = 0; i < 2 && status == SC_OK; i++) status = write_temporary(m, &files[i]);
   int moved = 0;
   while (moved < 2 && status == SC_OK) {

@@ -63,6 +63,27 @@ static void name_entry(naming *n, const char *name, const char *prefix) {
     sci_claim_exactly(&n->namer, SCI_SCOPE_FILE, sci_asprintf(&n->env->scratch, "%s_%s", m->entry, derived[i]));
 }
 
+/* What a header appends to the symbol of a port: a type for every one, macros and tables for a sparse one. */
+static const char *const endings[] = {"_t", "_NNZ", "_NROW", "_NCOL", "_rows", "_cols", "_colptr", "_rowind", "_rowptr", "_colind"};
+enum { ENDINGS = sizeof endings / sizeof *endings };
+
+static void claim_derived(naming *n, size_t port) {
+  size_t count = n->p->ports[port].pattern ? ENDINGS : 1;
+  for (size_t i = 0; i < count; i++)
+    sci_claim_exactly(&n->namer, SCI_SCOPE_FILE, sci_asprintf(&n->env->scratch, "%s%s", n->m->port_symbols[port], endings[i]));
+}
+
+/* A port f_x_t of f would hide the type of x. Nothing derived ends in an underscore. */
+static const char *clear_of_derived(naming *n, const char *name) {
+  size_t entry = strlen(n->m->entry), length = strlen(name);
+  if (strncmp(name, n->m->entry, entry) != 0 || name[entry] != '_') return name;
+  for (size_t i = 0; i < ENDINGS; i++) {
+    size_t ending = strlen(endings[i]);
+    if (length > ending && !strcmp(name + length - ending, endings[i])) return sci_asprintf(&n->env->scratch, "%s_", name);
+  }
+  return name;
+}
+
 static void name_ports(naming *n) {
   size_t count = n->m->n_in + n->m->n_out;
   n->m->port_names = SCI_ARRAY(&n->env->scratch, const char *, count);
@@ -70,13 +91,15 @@ static void name_ports(naming *n) {
   uint32_t scope = n->p->n_procs; /* the entry's */
   sci_claim_exactly(&n->namer, scope, "workspace"); /* its type is that of w */
   for (size_t i = 0; i < count; i++) {
-    n->m->port_names[i] = sci_claim_public(&n->namer, scope, n->p->ports[i].name);
+    n->m->port_names[i] = sci_claim_public(&n->namer, scope, clear_of_derived(n, n->p->ports[i].name));
     n->m->port_symbols[i] = sci_asprintf(&n->env->scratch, "%s_%s", n->m->entry, n->m->port_names[i]);
   }
-  for (size_t i = 0; i < count; i++) {
-    /* A type; a function f_x_t called by nobody else could have that name. */
-    sci_claim_exactly(&n->namer, SCI_SCOPE_FILE, sci_asprintf(&n->env->scratch, "%s_t", n->m->port_symbols[i]));
-  }
+  for (size_t i = 0; i < count; i++) claim_derived(n, i);
+}
+
+/* A static name. Modules with prefixes may be included in one translation unit, so theirs begin with the entry. */
+static const char *of_file(naming *n, const char *name) {
+  return *n->m->prefix ? sci_asprintf(&n->env->scratch, "%s_%s", n->m->entry, name) : name;
 }
 
 static void name_procs(naming *n) {
@@ -84,7 +107,7 @@ static void name_procs(naming *n) {
   n->m->proc_names = SCI_ARRAY(&n->env->scratch, const char *, n->p->n_procs);
   for (uint32_t i = 0; i < last; i++)
     n->m->proc_names[i] =
-        sci_claim(&n->namer, SCI_SCOPE_FILE, sci_asprintf(&n->env->scratch, "%s_raw", n->p->procs[i]->name));
+        sci_claim(&n->namer, SCI_SCOPE_FILE, sci_asprintf(&n->env->scratch, "%s_raw", of_file(n, n->p->procs[i]->name)));
   n->m->proc_names[last] = n->m->entry;
 }
 
@@ -105,7 +128,7 @@ static void name_table(naming *n, sci_buf b) {
   sci_buf owner = sci_storage(n->s, b, &offset);
   const sci_buffer *buf = &n->s->bufs[owner];
   if (buf->space != SCI_SPACE_CONSTANT || n->m->buf_names[owner]) return;
-  n->m->buf_names[owner] = sci_claim(&n->namer, SCI_SCOPE_FILE, stem_of(buf->hint, "table"));
+  n->m->buf_names[owner] = sci_claim(&n->namer, SCI_SCOPE_FILE, of_file(n, stem_of(buf->hint, "table")));
 }
 
 /* Recursion follows loop nesting only. */

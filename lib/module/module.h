@@ -9,11 +9,11 @@ typedef enum sci_abi { SCI_ABI_F64, SCI_ABI_F32, SCI_ABI_VOID } sci_abi;
 
 typedef struct sci_module_info {
   const char *entry;         /* external symbol: prefix + name */
-  const char *prefix;        /* "" without one */
+  const char *prefix;        /* "" without one. With one, static names begin with the entry, so that modules may be one translation unit */
   sci_abi abi;
   size_t n_in, n_out;
   const char **port_names;   /* inputs then outputs, as C identifiers, unique, clear of keywords and standard macros */
-  const char **port_symbols; /* the same in external names: f_<name> */
+  const char **port_symbols; /* the same in external names: f_<name>; types, macros and tables of a port begin with it */
   const char **proc_names;   /* per procedure: callees <name>_raw, unique; the entry's is `entry` */
   const char **buf_names;    /* per buffer of the store: parameters, locals and constant tables of this program; NULL otherwise (aliases too) */
   const char **name_names;   /* per scalar name of the store; NULL when unused */

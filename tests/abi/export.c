@@ -1,6 +1,9 @@
-/* Writes a module, a consumer of it in C that is also C++, and the output that the consumer must print, as the program evaluator has it.
+/* Writes a module, a consumer of it, and the output that the consumer must print, as the program evaluator has it.
  *
- *   abi_export CASE FOLDER DIALECT [PREFIX]    CASE: a file of program text, or "ops" for every scalar operation on every data type */
+ *   abi_export CASE FOLDER DIALECT [PREFIX]
+ *
+ * CASE: a file of program text, or "ops" for every scalar operation on every data type. DIALECT: gnu or c, with a consumer in C that is also
+ * C++; or cpp, the gnu dialect with a C++ header and a consumer in C++. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -129,7 +132,23 @@ typedef struct consumer {
   const sci_module_info *m;
   size_t n_in, n_out;
   void **data;
+  bool cpp;
 } consumer;
+
+/* A name of the module: f_x_t, or f::x_t. */
+static const char *of_module(const consumer *c, const char *name) {
+  static char room[8][512];
+  static unsigned next;
+  char *s = room[next++ % 8];
+  snprintf(s, sizeof room[0], "%s%s%s", c->m->entry, c->cpp ? "::" : "_", name);
+  return s;
+}
+
+static const char *of_port(const consumer *c, size_t port, const char *ending) {
+  char name[256];
+  snprintf(name, sizeof name, "%s_%s", c->m->port_names[port], ending);
+  return of_module(c, name);
+}
 
 static int64_t count(const consumer *c, size_t i) {
   return c->p->store->bufs[sci_entry(c->p)->params[i]].size;
@@ -150,7 +169,7 @@ static void put_inputs(const consumer *c) {
 
 static void put_prelude(const consumer *c, const char *name) {
   fprintf(c->f,
-          "#include \"%s.h\"\n#include \"%s.h\"\n#include <inttypes.h>\n#include <stdio.h>\n#include <string.h>\n\n"
+          "#include \"%s.%s\"\n#include \"%s.%s\"\n#include <inttypes.h>\n#include <stdio.h>\n#include <string.h>\n\n"
           "#ifdef __TINYC__ /* has no way to align a member */\n#define MISALIGNED(p) 0\n"
           "#else\n#define MISALIGNED(p) ((uintptr_t)(p) %% 16 != 0)\n#endif\n\n"
           "static void unpack(void *to, const uint64_t *from, size_t n, size_t size) {\n"
@@ -169,20 +188,20 @@ static void put_prelude(const consumer *c, const char *name) {
           "    if (is_float && size == 8 && (bits << 1) > 0xffe0000000000000u) bits = 0x7ff8000000000000u;\n"
           "    if (is_float && size == 4 && (uint32_t)(low << 1) > 0xff000000u) bits = 0x7fc00000u;\n"
           "    printf(\" %%\" PRIx64, bits);\n  }\n  printf(\"\\n\");\n}\n\n",
-          name, name);
+          name, c->cpp ? "hpp" : "h", name, c->cpp ? "hpp" : "h");
 }
 
 static void put_buffers(const consumer *c) {
   for (size_t i = 0; i < c->n_in + c->n_out; i++)
-    fprintf(c->f, "static %s_t b%zu, typed%zu;\n", c->m->port_symbols[i], i, i);
-  fprintf(c->f, "static %s_workspace_t w;\n\n", c->m->entry);
+    fprintf(c->f, "static %s b%zu, typed%zu;\n", of_port(c, i, "t"), i, i);
+  fprintf(c->f, "static %s w;\n\n", of_module(c, "workspace_t"));
 }
 
 static void put_null_checks(const consumer *c) {
-  const char *f = c->m->entry;
+  const char *f = c->cpp ? of_module(c, c->m->entry) : c->m->entry;
   const char *w = "w.data";
   fprintf(c->f, "  if (%s(NULL, res, NULL, %s, 0) != 1 || %s(arg, NULL, NULL, %s, 0) != 1) return 11;\n", f, w, f, w);
-  fprintf(c->f, "  if (%s_SZ_W && %s(arg, res, NULL, NULL, 0) != 2) return 12;\n", f, f);
+  fprintf(c->f, "  if (%s && %s(arg, res, NULL, NULL, 0) != 2) return 12;\n", of_module(c, "SZ_W"), f);
   for (size_t i = 0; i < c->n_in + c->n_out; i++) {
     bool is_output = i >= c->n_in;
     const char *array = is_output ? "res" : "arg";
@@ -195,9 +214,40 @@ static void put_null_checks(const consumer *c) {
   }
 }
 
+/* What a header says of a sparse output, in the order in which put_expected_tables has it. */
+static void put_table_prints(const consumer *c, size_t port) {
+  const sc_pattern *p = c->p->ports[port].pattern;
+  static const char *const outer[] = {"colptr", "rowptr"}, *const inner[] = {"rowind", "colind"};
+  fprintf(c->f, "  printf(\"%s %%d x %%d %%d\\n\", (int)%s, (int)%s, (int)%s);\n", c->m->port_names[port], of_port(c, port, "NROW"),
+          of_port(c, port, "NCOL"), of_port(c, port, "NNZ"));
+  fprintf(c->f, "  for (int i = 0; i < %" PRId64 "; i++) printf(\" (%%d, %%d)\", (int)%s[i], (int)%s[i]);\n", p->nnz, of_port(c, port, "rows"),
+          of_port(c, port, "cols"));
+  if (p->layout != SC_COO) {
+    int64_t n = p->layout == SC_CSC ? p->ncol : p->nrow;
+    fprintf(c->f, "  for (int i = 0; i <= %" PRId64 "; i++) printf(\" %%d\", (int)%s[i]);\n", n, of_port(c, port, outer[p->layout]));
+    fprintf(c->f, "  for (int i = 0; i < %" PRId64 "; i++) printf(\" %%d\", (int)%s[i]);\n", p->nnz, of_port(c, port, inner[p->layout]));
+  }
+  fprintf(c->f, "  printf(\"\\n\");\n");
+}
+
+static void put_expected_tables(const consumer *c, size_t port, FILE *f) {
+  const sc_pattern *p = c->p->ports[port].pattern;
+  fprintf(f, "%s %" PRId64 " x %" PRId64 " %" PRId64 "\n", c->m->port_names[port], p->nrow, p->ncol, p->nnz);
+  int64_t n = p->layout == SC_CSC ? p->ncol : p->nrow;
+  for (int64_t i = 0; p->layout != SC_COO && i < n; i++)
+    for (int32_t k = p->outer[i]; k < p->outer[i + 1]; k++) {
+      int other = p->inner[k], own = (int)i;
+      fprintf(f, " (%d, %d)", p->layout == SC_CSC ? other : own, p->layout == SC_CSC ? own : other);
+    }
+  for (int64_t k = 0; p->layout == SC_COO && k < p->nnz; k++) fprintf(f, " (%d, %d)", p->outer[k], p->inner[k]);
+  for (int64_t i = 0; p->layout != SC_COO && i <= n; i++) fprintf(f, " %d", p->outer[i]);
+  for (int64_t k = 0; p->layout != SC_COO && k < p->nnz; k++) fprintf(f, " %d", p->inner[k]);
+  fprintf(f, "\n");
+}
+
 static void put_main(const consumer *c) {
   static const char *const pointers[] = {"double", "float", "void"};
-  const char *f = c->m->entry, *type = pointers[c->m->abi];
+  const char *f = c->cpp ? of_module(c, c->m->entry) : c->m->entry, *type = pointers[c->m->abi];
   fprintf(c->f, "int main(void) {\n  const %s *arg[] = {", type);
   for (size_t i = 0; i < c->n_in; i++) fprintf(c->f, "b%zu.data, ", i);
   fprintf(c->f, "NULL};\n  %s *res[] = {", type);
@@ -209,14 +259,16 @@ static void put_main(const consumer *c) {
     fprintf(c->f, "  if (MISALIGNED(&b%zu) || sizeof b%zu < %" PRId64 " * sizeof(%s)) return 10;\n", i, i, count(c, i), c_type(d));
   }
   put_null_checks(c);
-  fprintf(c->f, "  if (%s(arg, res, NULL, %s_SZ_W ? w.data : NULL, 0) != 0) return 14;\n", f, f);
+  fprintf(c->f, "  if (%s(arg, res, NULL, %s ? w.data : NULL, 0) != 0) return 14;\n", f, of_module(c, "SZ_W"));
   for (size_t i = c->n_in; i < c->n_in + c->n_out; i++) {
     sc_dtype d = (sc_dtype)c->p->ports[i].dtype;
     fprintf(c->f, "  show(\"%s:\", b%zu.data, %" PRId64 ", sizeof(%s), %d);\n", c->m->port_names[i], i, count(c, i), c_type(d), sci_is_float(d));
   }
-  fprintf(c->f, "  if (%s_call(", f);
-  for (size_t i = 0; i < c->n_in + c->n_out; i++) fprintf(c->f, "&typed%zu, ", i);
-  fprintf(c->f, "&w) != 0) return 15;\n");
+  fprintf(c->f, "  if (%s(", of_module(c, "call"));
+  for (size_t i = 0; i < c->n_in + c->n_out; i++) fprintf(c->f, "%styped%zu, ", c->cpp ? "" : "&", i);
+  fprintf(c->f, "%sw) != 0) return 15;\n", c->cpp ? "" : "&");
+  for (size_t i = c->n_in; i < c->n_in + c->n_out; i++)
+    if (c->p->ports[i].pattern) put_table_prints(c, i);
   for (size_t i = c->n_in; i < c->n_in + c->n_out; i++)
     fprintf(c->f, "  if (memcmp(b%zu.data, typed%zu.data, %" PRId64 " * sizeof(%s)) != 0) return 16;\n", i, i, count(c, i), c_type((sc_dtype)c->p->ports[i].dtype));
   fprintf(c->f, "  return SCALY_ABI_VERSION == 1 ? 0 : 17;\n}\n");
@@ -233,18 +285,20 @@ static void put_expected(const consumer *c, const char *folder) {
     for (int64_t k = 0; k < count(c, i); k++) fprintf(f, " %" PRIx64, bits_of((sc_dtype)c->p->ports[i].dtype, c->data[i], k));
     fprintf(f, "\n");
   }
+  for (size_t i = c->n_in; i < c->n_in + c->n_out; i++)
+    if (c->p->ports[i].pattern) put_expected_tables(c, i, f);
   fclose(f);
 }
 
-static void write_consumer(const sci_program *p, const sci_module_info *m, const char *folder, bool ops) {
+static void write_consumer(const sci_program *p, const sci_module_info *m, const char *folder, bool ops, bool cpp) {
   char path[4096];
-  consumer c = {.p = p, .m = m, .n_in = m->n_in, .n_out = m->n_out};
+  consumer c = {.p = p, .m = m, .n_in = m->n_in, .n_out = m->n_out, .cpp = cpp};
   c.data = calloc(c.n_in + c.n_out, sizeof *c.data);
   for (size_t i = 0; i < c.n_in + c.n_out; i++) {
     c.data[i] = calloc((size_t)count(&c, i) + 1, 8);
     if (i < c.n_in) fill((sc_dtype)p->ports[i].dtype, c.data[i], count(&c, i), i, ops);
   }
-  snprintf(path, sizeof path, "%s/consumer.c", folder);
+  snprintf(path, sizeof path, "%s/consumer.%s", folder, cpp ? "cpp" : "c");
   c.f = fopen(path, "w");
   if (!c.f) die(path, "cannot be written");
   put_prelude(&c, p->name);
@@ -257,12 +311,12 @@ static void write_consumer(const sci_program *p, const sci_module_info *m, const
   free(c.data);
 }
 
-static void make_consumer(const sci_program *p, const char *prefix, const char *folder, bool ops) {
+static void make_consumer(const sci_program *p, const char *prefix, const char *folder, bool ops, bool cpp) {
   sci_env *env = &p->cx->env;
   sci_frame fr;
   if (!SCI_TRY(env, &fr)) die("names", sc_context_error(p->cx)->message);
   sci_module_info m = sci_module_info_make(env, p, NULL, prefix);
-  write_consumer(p, &m, folder, ops);
+  write_consumer(p, &m, folder, ops, cpp);
   sci_leave(env, &fr);
 }
 
@@ -273,11 +327,14 @@ int main(int argc, char **argv) {
   sc_context *cx = sc_context_create(NULL);
   sc_program *p = sc_parse_program(cx, text, strlen(text), argv[1]);
   if (!p) die(argv[1], sc_context_error(cx)->message);
-  sc_c_options options = {.dialect = strcmp(argv[3], "c") == 0 ? SC_DIALECT_C : SC_DIALECT_GNU, .prefix = argc > 4 ? argv[4] : NULL};
+  bool cpp = strcmp(argv[3], "cpp") == 0;
+  sc_c_options options = {.dialect = strcmp(argv[3], "c") == 0 ? SC_DIALECT_C : SC_DIALECT_GNU,
+                          .lang = cpp ? SC_LANG_CPP : SC_LANG_C,
+                          .prefix = argc > 4 ? argv[4] : NULL};
   sc_module *module = sc_render_c_program(p, &options);
   if (!module) die(argv[1], sc_context_error(cx)->message);
   if (sc_module_write(module, argv[2]) != SC_OK) die(argv[2], sc_module_error(module));
-  make_consumer(p, options.prefix, argv[2], ops);
+  make_consumer(p, options.prefix, argv[2], ops, cpp);
   printf("%s\n", sc_module_name(module));
   sc_module_destroy(module);
   sc_program_destroy(p);

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Exports a case in both dialects, builds module and consumer with every compiler and standard, all warnings on, and compares what
-# the consumers print, bit for bit, with what the program evaluator expects.
+# Exports a case in both dialects and with a C++ header, builds module and consumer with every compiler and standard, all warnings on, and
+# compares what the consumers print, bit for bit, with what the program evaluator expects.
 #   run.sh EXPORTER CASE FOLDER [COMPILER FLAGS...]
 exporter=$1 case=$2 folder=$3
 shift 3
@@ -17,19 +17,27 @@ try() {
   shift
   command -v "$1" >/dev/null || return 0
   built=$((built + 1))
-  "$@" -c "$name.c" -o module.o && "$@" -c consumer.c -o consumer.o && "$linker" module.o consumer.o -lm -o consumer 2>link.txt &&
+  # shellcheck disable=SC2086
+  "$@" $source_is -c "$name.c" -o module.o && "$@" $consumer_is -c consumer.$ending -o consumer.o && "$linker" module.o consumer.o -lm -o consumer 2>link.txt &&
     ./consumer >printed.txt && cmp printed.txt expected.txt && return 0
   echo "FAILED: $label"
   cat link.txt
   failed=1
 }
 
-for dialect in gnu c; do
+for dialect in gnu c cpp; do
   rm -rf "$folder/$dialect"
   mkdir -p "$folder/$dialect" && cd "$folder/$dialect" || exit 1
   name=$("$exporter" "$case" . $dialect) || exit 1
-  linker=cc
-  if [ $dialect = c ]; then
+  linker=cc ending=c source_is='' consumer_is=''
+  if [ $dialect = cpp ]; then
+    linker=c++ ending=cpp
+    for source_is in "-x c++ -std=c++17" "-x c -std=c11"; do
+      try "g++ 17, C++ header, source $source_is" g++ -O2 $recipe $warnings -Wsign-conversion "$@"
+      consumer_is="-std=c++17"
+      try "clang++ 17, C++ header, source $source_is" "$clangxx" -O1 $recipe $warnings -Wsign-conversion "$@"
+    done
+  elif [ $dialect = c ]; then
     # shellcheck disable=SC2086
     try "gcc c99" gcc -std=c99 -O2 $recipe $warnings "$@"
     try "clang c99" "$clang" -std=c99 -O2 $recipe $warnings "$@"

@@ -21,6 +21,12 @@ out_is 'options/model.c
 options/model.h'
 cc -std=c99 -Wall -Wextra -Wpedantic -Werror -c options/model.c -o model.o || fail "the module does not compile"
 nm model.o | grep -q ' T my_model$' || fail "the entry is not my_model" "$(nm model.o)"
+mkdir cpp
+good export f.scaly:f -o cpp --lang cpp
+out_is 'cpp/f.c
+cpp/f.hpp'
+echo '#include "f.hpp"' >cpp/use.cpp
+c++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -c cpp/use.cpp -o use.o || fail "the C++ header does not compile"
 good export f.scaly:g
 out_is './g.c
 ./g.h'

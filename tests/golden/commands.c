@@ -233,7 +233,7 @@ static golden_result run_pass(golden_job *job) {
 
 /* ---- backends; from=program: the input is a program ---- */
 
-/* c [part=header] [cpu=NAME] [lanes=N] [dialect=c] [prefix=P] [rounding=strict] */
+/* c [part=header] [lang=cpp] [cpu=NAME] [lanes=N] [dialect=c] [prefix=P] [rounding=strict] */
 static golden_result run_c(golden_job *job) {
   sc_target target;
   sc_lower_options o;
@@ -243,6 +243,7 @@ static golden_result run_c(golden_job *job) {
                     .lanes = lanes ? (sc_lanes)(lanes[0] - '0') : SC_LANES_AUTO,
                     .dialect = dialect && !strcmp(dialect, "c") ? SC_DIALECT_C : SC_DIALECT_GNU,
                     .rounding = o.rounding,
+                    .lang = option(job, "lang") ? SC_LANG_CPP : SC_LANG_C,
                     .prefix = option(job, "prefix"),
                     .lower = &o};
   sc_module *m = NULL;

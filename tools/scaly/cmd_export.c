@@ -8,18 +8,20 @@
 
 static int export(const arguments *args) {
   static const char *const lanes[] = {"auto", "1", "2", "4", "8", NULL}, *const dialects[] = {"gnu", "c", NULL},
-                           *const roundings[] = {"default", "strict", NULL};
+                           *const roundings[] = {"default", "strict", NULL}, *const langs[] = {"c", "cpp", NULL};
   static const sc_lanes lane_values[] = {SC_LANES_AUTO, SC_LANES_1, SC_LANES_2, SC_LANES_4, SC_LANES_8};
   int lane = option_choice(args, "lanes", lanes, 0);
   int dialect = lane < 0 ? -1 : option_choice(args, "dialect", dialects, SC_DIALECT_GNU);
   int rounding = dialect < 0 ? -1 : option_choice(args, "rounding", roundings, SC_ROUNDING_DEFAULT);
-  if (rounding < 0) return EXIT_USAGE;
+  int lang = rounding < 0 ? -1 : option_choice(args, "lang", langs, SC_LANG_C);
+  if (lang < 0) return EXIT_USAGE;
   sc_c_options c = {
       .name = option_value(args, "name"),
       .cpu = option_value(args, "cpu"),
       .lanes = lane_values[lane],
       .dialect = (sc_dialect)dialect,
       .rounding = (sc_rounding)rounding,
+      .lang = (sc_lang)lang,
       .untyped = option_given(args, "untyped"),
       .prefix = option_value(args, "prefix"),
   };
@@ -31,7 +33,7 @@ static int export(const arguments *args) {
   sc_module *module = m.program ? sc_render_c_program(m.program, &c) : sc_render_c(m.function, &c);
   if (module && sc_module_write(module, folder) == SC_OK) {
     const char *name = sc_module_name(module);
-    printf("%s/%s.c\n%s/%s.h\n", folder, name, folder, name);
+    printf("%s/%s.c\n%s/%s\n", folder, name, folder, sc_module_header_name(module));
   } else if (module) {
     complain("%s", sc_module_error(module));
     code = EXIT_ENVIRONMENT;
@@ -53,6 +55,7 @@ static const option_spec options[] = {
     {"rounding", 0, "ROUNDING",
      "default (same bits from every compiler on one target) or strict\n(no fused multiply-add: same bits on every "
      "target)."},
+    {"lang", 0, "LANG", "Language of the header: c (default) or cpp (C++17). The source is C either way."},
     {"prefix", 0, "PREFIX", "Put before every external symbol and macro."},
     {"untyped", 0, NULL, "Leave the typed buffers and the _call helper out of the header."},
     {0},
