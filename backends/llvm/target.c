@@ -1,6 +1,5 @@
 /* Owns target machines: which triple, processor and features a target means to LLVM, one machine kept per thread. */
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "backends/llvm/llvm.h"
@@ -61,6 +60,44 @@ static bool start_arch(arch a) {
   return false;
 }
 
+/* Features as LLVM is told them. Each name costs it some 10 microseconds, several times per module, so what the processor's level says
+ * already is left out, and so is what no arithmetic uses. */
+static const char *const implied[] = {
+    [SC_ISA_X86_64_V3] = ",sse3,ssse3,sse4.1,sse4.2,popcnt,cx16,sahf,avx,f16c,fma,avx2,bmi,bmi2,lzcnt,movbe,",
+    [SC_ISA_X86_64_V4] = ",sse3,ssse3,sse4.1,sse4.2,popcnt,cx16,sahf,avx,f16c,fma,avx2,bmi,bmi2,lzcnt,movbe,"
+                         "avx512f,avx512dq,avx512cd,avx512bw,avx512vl,",
+    [SC_ISA_ARMV7E_M] = NULL,
+};
+static const char unused[] = ",aes,pclmul,sha,adx,gfni,vaes,vpclmulqdq,avx512ifma,avx512bitalg,avx512vpopcntdq,avx512vnni,avx512bf16,"
+                             "avx512vbmi,avx512vbmi2,avx512fp16,";
+
+static bool listed(const char *list, const char *name, size_t n) {
+  for (const char *at = list; at && (at = strchr(at, ',')) && at[1]; at++)
+    if (!strncmp(at + 1, name, n) && at[1 + n] == ',') return true;
+  return false;
+}
+
+static void put(char *out, size_t size, const char *feature, size_t n) {
+  size_t used = strlen(out);
+  if (used + n + 2 > size) return;
+  if (used) out[used++] = ',';
+  memcpy(out + used, feature, n);
+  out[used + n] = 0;
+}
+
+static void spell_features(char *out, size_t size, const sc_target *t) {
+  bool x86 = isas[t->isa].arch == X86;
+  out[0] = 0;
+  for (const char *f = t->features; *f;) {
+    size_t n = strcspn(f, ",");
+    bool said = n > 1 && x86 && (listed(unused, f + 1, n - 1) || listed(implied[t->isa], f + 1, n - 1) == (f[0] == '+'));
+    if (!said) put(out, size, f, n);
+    f += n + (f[n] == ',');
+  }
+  static const char no_gather[] = "+prefer-no-gather,+prefer-no-scatter";
+  if (x86 && !t->gathers_pay) put(out, size, no_gather, sizeof no_gather - 1);
+}
+
 typedef struct kept {
   sci_llvm_machine m;
   sc_target target; /* the machine was made for */
@@ -117,9 +154,7 @@ const sci_llvm_machine *sci_llvm_machine_get(sci_env *env, const sc_target *targ
   if (k->m.machine && same(&k->target, target)) return &k->m;
   if (k->m.machine) LLVMDisposeTargetMachine(k->m.machine);
   k->m.machine = NULL;
-  bool no_gather = a == X86 && !target->gathers_pay;
-  snprintf(k->features, sizeof k->features, "%s%s%s", target->features, no_gather && target->features[0] ? "," : "",
-           no_gather ? "+prefer-no-gather,+prefer-no-scatter" : "");
+  spell_features(k->features, sizeof k->features, target);
   k->target = *target;
   k->m.triple = a == HOST ? LLVM_DEFAULT_TARGET_TRIPLE : a == X86 ? "x86_64-unknown-linux-gnu" : "aarch64-unknown-linux-gnu";
   k->m.cpu = isas[target->isa].cpu;

@@ -60,18 +60,30 @@ static const struct {
 static const char *const v3[] = {"avx2", "avx", "fma", "bmi", "bmi2", "lzcnt", "movbe", "f16c"};
 static const char *const v4[] = {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"};
 
-static void cpuid_at(leaf at, unsigned r[4]) {
-  memset(r, 0, 4 * sizeof *r);
-  unsigned top = __get_cpuid_max(at.id & 0x80000000u, NULL);
-  if (top >= at.id && top) __cpuid_count(at.id, at.sub, r[EAX], r[EBX], r[ECX], r[EDX]);
+/* Under a hypervisor every cpuid is a trap of microseconds, so each leaf is asked for once. */
+static const leaf leaves[] = {{1, 0}, {7, 0}, {7, 1}, {0x80000001, 0}};
+enum { LEAVES = sizeof leaves / sizeof *leaves };
+typedef unsigned leaf_values[LEAVES][4];
+
+static void ask(leaf_values r) {
+  unsigned top = __get_cpuid_max(0, NULL), top_extended = __get_cpuid_max(0x80000000u, NULL);
+  memset(r, 0, sizeof(leaf_values));
+  for (int i = 0; i < LEAVES; i++) {
+    leaf at = leaves[i];
+    if ((at.id & 0x80000000u ? top_extended : top) >= at.id) __cpuid_count(at.id, at.sub, r[i][EAX], r[i][EBX], r[i][ECX], r[i][EDX]);
+  }
+}
+
+static const unsigned *leaf_at(leaf_values r, leaf at) {
+  int i = 0;
+  while (leaves[i].id != at.id || leaves[i].sub != at.sub) i++;
+  return r[i];
 }
 
 /* XCR0, when the operating system has switched on XSAVE: bits 1 and 2 cover XMM and YMM, 5 to 7 the mask and ZMM registers
  * (Intel SDM vol. 1, 13.3). */
-static state saved_state(void) {
-  unsigned r[4];
-  cpuid_at((leaf){1, 0}, r);
-  if (!(r[ECX] >> 27 & 1)) return ANY;
+static state saved_state(leaf_values r) {
+  if (!(leaf_at(r, (leaf){1, 0})[ECX] >> 27 & 1)) return ANY;
   unsigned low, high;
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   return (low & 0xE6) == 0xE6 ? ZMM : (low & 6) == 6 ? YMM : ANY;
@@ -90,11 +102,12 @@ static bool has_all(const char *const *names, size_t n, const bool *have) {
 void sci_target_probe(sc_target *t) {
   enum { N = sizeof x86_features / sizeof *x86_features };
   *t = (sc_target){.name = "native", .gcc_flags = "-march=native", .clang_flags = "-march=native"};
-  state saved = saved_state();
+  leaf_values values;
+  ask(values);
+  state saved = saved_state(values);
   bool have[N];
   for (size_t i = 0; i < N; i++) {
-    unsigned r[4];
-    cpuid_at(x86_features[i].at, r);
+    const unsigned *r = leaf_at(values, x86_features[i].at);
     have[i] = (r[x86_features[i].reg] >> x86_features[i].bit & 1) && x86_features[i].needs <= saved;
     if (have[i] || x86_features[i].needs != ANY) put_feature(t, have[i], x86_features[i].name);
   }
