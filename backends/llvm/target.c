@@ -90,7 +90,8 @@ static void spell_features(char *out, size_t size, const sc_target *t) {
   out[0] = 0;
   for (const char *f = t->features; *f;) {
     size_t n = strcspn(f, ",");
-    bool said = n > 1 && x86 && (listed(unused, f + 1, n - 1) || listed(implied[t->isa], f + 1, n - 1) == (f[0] == '+'));
+    bool vector = n > 1 && listed(implied[SC_ISA_X86_64_V4], f + 1, n - 1), here = n > 1 && listed(implied[t->isa], f + 1, n - 1);
+    bool said = n > 1 && x86 && (listed(unused, f + 1, n - 1) || (vector && here == (f[0] == '+')));
     if (!said) put(out, size, f, n);
     f += n + (f[n] == ',');
   }
