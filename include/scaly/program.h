@@ -11,6 +11,15 @@ typedef struct sc_program sc_program;
 
 typedef enum sc_rounding { SC_ROUNDING_DEFAULT = 0, SC_ROUNDING_STRICT } sc_rounding;
 
+/* Vector math libraries that lanes of a math function may call, subject to vector_accuracy: the largest error, in units in the last place,
+ * that a routine may have over all its arguments. */
+typedef enum sc_vector_libm {
+  SC_VECTOR_LIBM_AUTO = 0, /* code that runs here: of what this machine has, the fastest routine for each function; exported C: none */
+  SC_VECTOR_LIBM_NONE,     /* each lane calls scalar libm */
+  SC_VECTOR_LIBM_GLIBC,    /* libmvec */
+  SC_VECTOR_LIBM_SLEEF,
+} sc_vector_libm;
+
 /* Called with the program's text after a pass; `pass` is "lower" for the lowering itself. */
 typedef void (*sc_dump_fn)(void *user, const char *pass, const char *text);
 
@@ -18,6 +27,8 @@ typedef void (*sc_dump_fn)(void *user, const char *pass, const char *text);
 typedef struct sc_lower_options {
   const sc_target *target; /* NULL: the host */
   sc_rounding rounding;
+  sc_vector_libm vector_libm;
+  double vector_accuracy;  /* ULP; 0: 4 */
   bool verify_each;        /* run the program verifier after every pass, not only after lowering */
   const char *passes;      /* NULL: the pipeline; "-name,-name" switches passes off; "none": no passes at all */
   int64_t bisect;          /* n > 0: stop after the first n pass runs; 0: no limit; negative: no passes */

@@ -1,0 +1,50 @@
+/* Owns the opening of this process's vector math libraries: by name, for the purpose, nothing else searched. */
+#define _GNU_SOURCE /* gnu_get_libc_version */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "lib/target/vector_math.h"
+
+#ifdef __GLIBC__
+#include <gnu/libc-version.h>
+#endif
+
+static const char *const sonames[SCI_VECTOR_LIBS] = {[SCI_VECTOR_GLIBC] = "libmvec.so.1", [SCI_VECTOR_SLEEF] = "libsleef.so.3"};
+
+static pthread_once_t opening = PTHREAD_ONCE_INIT;
+static void *handles[SCI_VECTOR_LIBS]; /* kept until the process ends: compiled code may call into them */
+
+static void open_all(void) {
+  for (int i = 0; i < SCI_VECTOR_LIBS; i++) handles[i] = dlopen(sonames[i], RTLD_NOW | RTLD_LOCAL);
+}
+
+static void *handle(sci_vector_lib lib) {
+  pthread_once(&opening, open_all);
+  return handles[lib];
+}
+
+void (*sci_vector_routine_address(sci_vector_lib lib, const char *name))(void) {
+  void (*address)(void) = NULL;
+  void *found = handle(lib) ? dlsym(handle(lib), name) : NULL;
+  memcpy(&address, &found, sizeof address);
+  return address;
+}
+
+/* "2.36" is 236. */
+static int glibc_version(void) {
+  int major = 0, minor = 0;
+#ifdef __GLIBC__
+  const char *s = gnu_get_libc_version();
+  for (; *s >= '0' && *s <= '9'; s++) major = 10 * major + (*s - '0');
+  if (*s == '.') s++;
+  for (; *s >= '0' && *s <= '9'; s++) minor = 10 * minor + (*s - '0');
+#endif
+  return 100 * major + minor;
+}
+
+const char *sci_vector_library(sci_vector_lib lib, int *version) {
+  if (!handle(lib)) return NULL;
+  *version = lib == SCI_VECTOR_GLIBC ? glibc_version() : 300; /* SLEEF tells its version to no one; its soname is that of 3.x */
+  return sonames[lib];
+}
