@@ -20,9 +20,11 @@ typedef struct sc_c_options {
   sc_dialect dialect;
   sc_rounding rounding;
   sc_lang lang;         /* of the header; the source is C either way, and compiles as C++ too */
+  sc_vector_libm vector_libm; /* auto: none */
+  double vector_accuracy;     /* ULP; 0: 4 */
   bool untyped;         /* leave the typed buffers and the _call helper out of the header */
   const char *prefix;   /* for every external symbol and macro; NULL: none */
-  const sc_lower_options *lower; /* passes, bisection, dumps; its target and rounding are ignored */
+  const sc_lower_options *lower; /* passes, bisection, dumps; its target, rounding and vector math are ignored */
 } sc_c_options;
 
 SC_API sc_module *sc_render_c(const sc_function *f, const sc_c_options *options);

@@ -92,6 +92,8 @@ sc_module *sc_render_c(const sc_function *f, const sc_c_options *options) {
   sc_lower_options lower = options && options->lower ? *options->lower : (sc_lower_options){0};
   lower.target = &target;
   lower.rounding = options ? options->rounding : SC_ROUNDING_DEFAULT;
+  lower.vector_libm = options && options->vector_libm ? options->vector_libm : SC_VECTOR_LIBM_NONE;
+  lower.vector_accuracy = options ? options->vector_accuracy : 0;
   sc_program *p = sc_lower(f, &lower);
   sc_module *m = sc_render_c_program(p, options);
   sc_program_destroy(p);

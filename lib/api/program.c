@@ -8,6 +8,12 @@
 #include "lib/program/stats.h"
 #include "lib/target/target.h"
 
+/* What an option asks for. Code for the host runs here, any other does not: it assumes nothing of this machine. */
+static sci_vector_math vector_math(const sc_lower_options *o) {
+  bool native = !o || !o->target || strcmp(o->target->name, "native") == 0;
+  return sci_vector_math_choose(o ? o->vector_libm : SC_VECTOR_LIBM_AUTO, o ? o->vector_accuracy : 0, native);
+}
+
 /* The pipeline's result, owned by the caller; p is given up. */
 static sc_program *optimized(sci_program *p, const sc_lower_options *options) {
   sci_env *env = p->store->env;
@@ -29,6 +35,7 @@ sc_program *sc_lower(const sc_function *f, const sc_lower_options *options) {
   p->target = options && options->target ? *options->target : *sci_target_host();
   p->strict_nan = f->strict_nan;
   p->rounding = (uint8_t)(options ? options->rounding : SC_ROUNDING_DEFAULT);
+  p->vector = vector_math(options);
   sci_dump_stage(p, options, "lower");
   p = optimized(p, options);
   sci_return(cx, &fr);
@@ -43,6 +50,7 @@ sc_program *sc_program_optimize(const sc_program *p, const sc_lower_options *opt
   sci_program *q = sci_program_with(p, p->n_procs, p->procs);
   if (options && options->target) q->target = *options->target;
   if (options && options->rounding == SC_ROUNDING_STRICT) q->rounding = SC_ROUNDING_STRICT;
+  if (options && options->vector_libm) q->vector = vector_math(options);
   q = optimized(q, options);
   sci_leave(env, &fr);
   return q;

@@ -18,6 +18,7 @@
 #include "lib/base/hash.h"
 #include "lib/base/text.h"
 #include "lib/ops/ops.h"
+#include "lib/target/vector_math.h"
 #include "scaly/program.h"
 
 typedef uint32_t sci_val;  /* scalar value */
@@ -167,6 +168,7 @@ struct sc_program {
   const sci_proc *const *procs;
   const sci_port_info *ports; /* the entry's inputs, then outputs */
   sc_target target;
+  sci_vector_math vector; /* what lanes of a math function may call */
   uint8_t rounding; /* sc_rounding */
   bool strict_nan;  /* no folding that is wrong for NaN, infinities or signed zeros */
   const sc_pass_report *reports;

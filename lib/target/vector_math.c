@@ -111,8 +111,8 @@ bool sci_vector_routine_find(const sci_vector_math *m, sc_isa isa, int op, sc_dt
 }
 
 sci_vector_math sci_vector_math_choose(sc_vector_libm choice, double accuracy, bool native) {
-  enum { ANY_GLIBC = 235, DEFAULT_ULP = 4 };
-  sci_vector_math m = {.accuracy = accuracy > 0 ? accuracy : DEFAULT_ULP};
+  enum { ANY_GLIBC = 235 };
+  sci_vector_math m = {.accuracy = accuracy > 0 ? accuracy : 4.0};
   int version;
   switch (choice) {
   case SC_VECTOR_LIBM_NONE: break;

@@ -16,6 +16,7 @@ typedef struct module_parser {
   const char *name;
   sc_target target;
   sc_rounding rounding;
+  sci_vector_math vector;
   bool strict_nan;
   SCI_VEC(port_text) ports;
   sci_text_proc entry; /* the last procedure's parameters */
@@ -224,6 +225,23 @@ static void parse_target_field(sci_parser *p, sc_target *t, const sci_target_fie
   }
 }
 
+/* vector_glibc=235, vector_sleef=304, vector_accuracy=4: which libraries, from which version on, to which error. */
+static bool parse_vector_math(sci_parser *p, sci_vector_math *m) {
+  bool glibc = sci_at_word(p, "vector_glibc"), sleef = sci_at_word(p, "vector_sleef");
+  if (!glibc && !sleef && !sci_at_word(p, "vector_accuracy")) return false;
+  sci_advance(p);
+  sci_expect_punct(p, '=', "after the name of an attribute");
+  if (glibc || sleef) {
+    *(glibc ? &m->glibc : &m->sleef) = (int16_t)sci_parse_int_in(p, 0, INT16_MAX, "a version (100 * major + minor)");
+    return true;
+  }
+  const char *where = p->tok.begin;
+  sci_literal l = sci_parse_literal(p);
+  m->accuracy = sci_literal_value(p, &l, SC_FLOAT64).f64;
+  if (!(m->accuracy > 0)) sci_fail_at(p, where, SC_ERR_PARSE, "vector_accuracy is a positive number of units in the last place");
+  return true;
+}
+
 /* {target="x86-64-v3", lanes=2, rounding="strict"}: the target first, then what differs from it. */
 static void parse_module_attrs(module_parser *m) {
   sci_parser *p = &m->e.p;
@@ -233,12 +251,13 @@ static void parse_module_attrs(module_parser *m) {
   sci_advance(p);
   for (bool more = false; !sci_at_punct(p, '}'); more = true) {
     if (more) sci_expect_punct(p, ',', "or '}' after an attribute");
+    if (parse_vector_math(p, &m->vector)) continue;
     const sci_target_field *field = NULL;
     for (int i = 0; i < SCI_TARGET_FIELD_COUNT; i++)
       if (sci_at_word(p, sci_target_fields[i].key)) field = &sci_target_fields[i];
     bool target = sci_at_word(p, "target"), strict = sci_at_word(p, "strict_nan");
     if (!field && !target && !strict && !sci_at_word(p, "rounding"))
-      sci_unexpected(p, "an attribute of a module (target and its fields, rounding, strict_nan)");
+      sci_unexpected(p, "an attribute of a module (target and its fields, rounding, strict_nan, vector_glibc, vector_sleef, vector_accuracy)");
     if (target && where) sci_unexpected(p, "one target");
     if (field && !where) sci_unexpected(p, "the target before its fields");
     sci_advance(p);
@@ -337,6 +356,7 @@ static sci_program *make_program(module_parser *m) {
   program->target = m->target;
   program->rounding = (uint8_t)m->rounding;
   program->strict_nan = m->strict_nan;
+  program->vector = m->vector;
   return program;
 }
 

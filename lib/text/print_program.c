@@ -506,6 +506,15 @@ static void put_tables(printer *p) {
   }
 }
 
+static void put_vector_math(sci_text *out, const sci_vector_math *m) {
+  if (!m->glibc && !m->sleef) return;
+  char number[SCI_NUM_MAX];
+  sci_fmt_f64(number, m->accuracy);
+  if (m->glibc) sci_putf(out, ", vector_glibc=%d", m->glibc);
+  if (m->sleef) sci_putf(out, ", vector_sleef=%d", m->sleef);
+  sci_putf(out, ", vector_accuracy=%s", number);
+}
+
 void sci_print_program(sci_text *out, const sci_program *program) {
   const sci_store *s = program->store;
   sci_arena *scratch = &s->env->scratch;
@@ -521,6 +530,7 @@ void sci_print_program(sci_text *out, const sci_program *program) {
   sci_put_target(out, &program->target);
   if (program->rounding == SC_ROUNDING_STRICT) sci_put(out, ", rounding=\"strict\"");
   if (program->strict_nan) sci_put(out, ", strict_nan=true");
+  put_vector_math(out, &program->vector);
   sci_put(out, "} {\n");
   put_ports(&p);
   p.unique = sci_unique_begin(s->env);

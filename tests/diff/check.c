@@ -31,7 +31,9 @@ sc_kernel *diff_compile(diff_way way, const sc_program *p, const char *optimize)
 }
 
 sc_program *diff_lower(const sc_function *f, sc_rounding rounding, const char *passes) {
-  return sc_lower(f, &(sc_lower_options){.rounding = rounding, .passes = passes, .verify_each = true});
+  sc_lower_options o = {.rounding = rounding, .passes = passes, .verify_each = true};
+  o.vector_libm = SC_VECTOR_LIBM_NONE; /* the oracles have scalar routines */
+  return sc_lower(f, &o);
 }
 
 typedef struct check {

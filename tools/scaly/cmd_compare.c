@@ -234,6 +234,7 @@ static int compare(const arguments *args) {
 static const option_spec options[] = {
     VALUES_OPTIONS,
     MODEL_OUT_OPTION,
+    MODEL_VECTOR_OPTIONS,
     {"optimize", 'O', "LEVEL", "0 to 3: how the C compilers optimize. Default: SCALY_CC_OPT, else 2."},
     {"format", 0, "FORMAT", "table (default) or json."},
     {0},

@@ -25,6 +25,7 @@ static int export(const arguments *args) {
       .untyped = option_given(args, "untyped"),
       .prefix = option_value(args, "prefix"),
   };
+  if (!model_vector_options(args, &c.vector_libm, &c.vector_accuracy)) return EXIT_USAGE;
   const char *folder = option_value(args, "output");
   if (!folder) folder = ".";
   model m;
@@ -56,6 +57,8 @@ static const option_spec options[] = {
      "default (same bits from every compiler on one target) or strict\n(no fused multiply-add: same bits on every "
      "target)."},
     {"lang", 0, "LANG", "Language of the header: c (default) or cpp (C++17). The source is C either way."},
+    VECTOR_LIBM_OPTION("none"),
+    VECTOR_ACCURACY_OPTION,
     {"prefix", 0, "PREFIX", "Put before every external symbol and macro."},
     {"untyped", 0, NULL, "Leave the typed buffers and the _call helper out of the header."},
     {0},

@@ -58,6 +58,7 @@ static int run(const arguments *args) {
 static const option_spec options[] = {
     VALUES_OPTIONS,
     MODEL_OUT_OPTION,
+    MODEL_VECTOR_OPTIONS,
     {"format", 0, "FORMAT", "table (default), json, or npy (one dense output)."},
     {"time", 0, NULL, "Also print, on standard error, where the time to machine code went."},
     {0},

@@ -110,6 +110,7 @@ static const option_spec options[] = {
     {"stats", 0, NULL, "Operations, loops, math calls, memory, and time per pass, instead of text."},
     {"dot", 0, NULL, "The expression graph in the dot language of Graphviz."},
     MODEL_OUT_OPTION,
+    MODEL_VECTOR_OPTIONS,
     {0},
 };
 const command_spec command_show = {

@@ -77,8 +77,23 @@ void model_close(model *m) {
   *m = (model){0};
 }
 
+bool model_vector_options(const arguments *args, sc_vector_libm *libm, double *accuracy) {
+  static const char *const libms[] = {"auto", "none", "glibc", "sleef", NULL};
+  int choice = option_choice(args, "vector-libm", libms, SC_VECTOR_LIBM_AUTO);
+  if (choice < 0) return false;
+  *libm = (sc_vector_libm)choice;
+  const char *ulp = option_value(args, "vector-accuracy");
+  if (!ulp) return true;
+  char *end;
+  *accuracy = strtod(ulp, &end);
+  if (end != ulp && !*end && *accuracy > 0) return true;
+  usage_error(args->command, "--vector-accuracy takes a positive number of units in the last place, not \"%s\"", ulp);
+  return false;
+}
+
 bool model_lower_options(const arguments *args, sc_lower_options *out, sc_target *target) {
   *out = (sc_lower_options){.passes = option_value(args, "passes")};
+  if (!model_vector_options(args, &out->vector_libm, &out->vector_accuracy)) return false;
   long long bisect = 0;
   if (!option_integer(args, "bisect", 0, INT64_MAX, &bisect)) return false;
   /* The library takes 0 as "no limit"; on the command line 0 passes are 0 passes. */

@@ -30,6 +30,9 @@ bool model_is_program(const char *text, size_t size);
  * `*target` backs them. */
 bool model_lower_options(const arguments *args, sc_lower_options *out, sc_target *target);
 
+/* --vector-libm and --vector-accuracy. False after a complaint. */
+bool model_vector_options(const arguments *args, sc_vector_libm *libm, double *accuracy);
+
 /* The optimized program of the model (a new one, or a pass over program text). NULL after a complaint through the
  * context. */
 sc_program *model_lower(const model *m, const sc_lower_options *options);
@@ -43,5 +46,17 @@ sc_kernel *model_jit(const model *m, const sc_lower_options *options);
         "hess, spjac, sphess (as KIND:OUTPUT:INPUT), laghess:INPUT, splaghess:INPUT; the Hessians\n"                   \
         "may end in :lower or :upper. Default: every output."                                                          \
   }
+
+#define VECTOR_LIBM_OPTION(auto_means)                                                                                 \
+  {                                                                                                                    \
+    "vector-libm", 0, "LIB",                                                                                           \
+        "Vector math library for math functions in lanes: none, glibc (libmvec), sleef, or auto\n"                     \
+        "(default: " auto_means ")."                                                                                   \
+  }
+#define VECTOR_ACCURACY_OPTION                                                                                         \
+  { "vector-accuracy", 0, "ULP", "Largest error of such a routine, in units in the last place. Default: 4." }
+/* For commands whose code runs here. */
+#define MODEL_VECTOR_OPTIONS                                                                                           \
+  VECTOR_LIBM_OPTION("of those installed, the fastest for each function"), VECTOR_ACCURACY_OPTION
 
 #endif

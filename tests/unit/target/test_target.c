@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/target/target.h"
+#include "lib/target/vector_math.h"
 
 Test(target, presets) {
   static const char *const wanted[] = {"generic",  "native",   "x86-64",     "x86-64-v3",  "x86-64-v4",  "armv8-a",   "neoverse-v2", "apple-m1",
@@ -50,4 +51,67 @@ Test(target, host) {
     cr_assert(n > 1 && (*s == '+' || *s == '-'));
     s += n + (s[n] == ',');
   }
+}
+
+static const char *name_of(sci_vector_math m, sc_isa isa, int op, sc_dtype dtype, int lanes, int *of_call) {
+  static sci_vector_routine r;
+  if (!sci_vector_routine_find(&m, isa, op, dtype, lanes, &r)) return "";
+  *of_call = r.lanes;
+  return r.name;
+}
+
+/* The choice depends on its arguments alone. */
+Test(target, vector_math_choice) {
+  const sci_vector_math none = {0}, glibc = {.glibc = 235, .accuracy = 4}, old = {.glibc = 231, .accuracy = 4},
+                        sleef = {.sleef = 304, .accuracy = 4}, exact = {.sleef = 304, .accuracy = 1};
+  int n = 0;
+  cr_expect_str_eq(name_of(none, SC_ISA_X86_64_V4, SCI_OP_sin, SC_FLOAT64, 8, &n), "");
+  cr_expect_str_eq(name_of(glibc, SC_ISA_X86_64_V4, SCI_OP_sin, SC_FLOAT64, 8, &n), "_ZGVeN8v_sin");
+  cr_expect_str_eq(name_of(glibc, SC_ISA_X86_64_V3, SCI_OP_sin, SC_FLOAT64, 8, &n), "_ZGVdN4v_sin");
+  cr_expect_eq(n, 4);
+  cr_expect_str_eq(name_of(glibc, SC_ISA_X86_64, SCI_OP_pow, SC_FLOAT64, 8, &n), "_ZGVbN2vv_pow");
+  cr_expect_eq(n, 2);
+  cr_expect_str_eq(name_of(glibc, SC_ISA_X86_64_V3, SCI_OP_exp, SC_FLOAT32, 8, &n), "_ZGVdN8v_expf");
+  cr_expect_str_eq(name_of(glibc, SC_ISA_X86_64_V3, SCI_OP_exp, SC_FLOAT32, 2, &n), "");
+  cr_expect_str_eq(name_of(glibc, SC_ISA_X86_64_V3, SCI_OP_exp, SC_FLOAT64, 1, &n), "");
+  cr_expect_str_eq(name_of(glibc, SC_ISA_X86_64_V3, SCI_VECTOR_SINCOS, SC_FLOAT64, 4, &n), "_ZGVdN4vvv_sincos");
+  cr_expect_str_eq(name_of(glibc, SC_ISA_ARMV8_A, SCI_OP_sin, SC_FLOAT64, 2, &n), "");
+  cr_expect_str_eq(name_of(glibc, SC_ISA_GENERIC, SCI_OP_sin, SC_FLOAT64, 2, &n), "");
+  cr_expect_str_eq(name_of(glibc, SC_ISA_X86_64_V3, SCI_OP_add, SC_FLOAT64, 4, &n), "");
+  cr_expect_str_eq(name_of(glibc, SC_ISA_X86_64_V3, SCI_OP_sin, SC_INT64, 4, &n), "");
+  cr_expect_str_eq(name_of(old, SC_ISA_X86_64_V3, SCI_OP_sin, SC_FLOAT64, 4, &n), "_ZGVdN4v_sin");
+  cr_expect_str_eq(name_of(old, SC_ISA_X86_64_V3, SCI_OP_tan, SC_FLOAT64, 4, &n), "");
+  cr_expect_str_eq(name_of(sleef, SC_ISA_X86_64_V3, SCI_OP_sin, SC_FLOAT64, 4, &n), "Sleef_sind4_u35avx2");
+  cr_expect_str_eq(name_of(exact, SC_ISA_X86_64_V3, SCI_OP_sin, SC_FLOAT64, 4, &n), "Sleef_sind4_u10avx2");
+  cr_expect_str_eq(name_of(exact, SC_ISA_X86_64, SCI_OP_sin, SC_FLOAT64, 4, &n), "Sleef_sind2_u10sse2");
+  cr_expect_str_eq(name_of(exact, SC_ISA_ARMV8_A, SCI_OP_sin, SC_FLOAT64, 4, &n), "Sleef_sind2_u10advsimd");
+  cr_expect_eq(n, 2);
+
+  int op;
+  sc_dtype dtype;
+  sci_vector_routine r;
+  size_t rows = 0;
+  for (; sci_vector_routine_at(rows, &op, &dtype, &r); rows++) {
+    cr_expect(r.name[0] && strlen(r.name) + 1 < sizeof r.name && r.ulp >= 0 && r.ns > 0, "%s", r.name);
+    cr_expect(r.since >= 222 && r.lanes * sc_dtype_size(dtype) >= 16, "%s", r.name);
+  }
+  cr_expect(rows > 300);
+}
+
+Test(target, vector_math_libraries) {
+  int version = 0;
+  if (sci_vector_library(SCI_VECTOR_GLIBC, &version)) {
+    cr_expect(version >= 222);
+    cr_expect(sci_vector_routine_address(SCI_VECTOR_GLIBC, "_ZGVbN2v_sin"));
+    cr_expect(!sci_vector_routine_address(SCI_VECTOR_GLIBC, "_ZGVbN2v_nothing"));
+  }
+  if (sci_vector_library(SCI_VECTOR_SLEEF, &version)) cr_expect(sci_vector_routine_address(SCI_VECTOR_SLEEF, "Sleef_sind2_u10sse2"));
+  sci_vector_math m = sci_vector_math_choose(SC_VECTOR_LIBM_AUTO, 0, false);
+  cr_expect(m.glibc == 0 && m.sleef == 0);
+  m = sci_vector_math_choose(SC_VECTOR_LIBM_GLIBC, 0, false);
+  cr_expect(m.glibc == 235 && m.sleef == 0 && m.accuracy == 4);
+  m = sci_vector_math_choose(SC_VECTOR_LIBM_SLEEF, 1, true);
+  cr_expect(m.glibc == 0 && m.sleef == 304 && m.accuracy == 1);
+  m = sci_vector_math_choose(SC_VECTOR_LIBM_NONE, 1, true);
+  cr_expect(m.glibc == 0 && m.sleef == 0);
 }
