@@ -9,20 +9,6 @@ static void mark_callees(sci_block b, uint32_t *number) {
   }
 }
 
-static void renumber(sci_rewriter *r, sci_block_builder *out, const sci_stmt *st) {
-  const uint32_t *number = r->user;
-  uint32_t proc = st->kind == SCI_S_CALL ? number[st->call->proc] : 0;
-  if (st->kind != SCI_S_CALL || proc == st->call->proc) {
-    sci_rewrite_default(r, out, st);
-    return;
-  }
-  sci_call *c = SCI_NEW(&r->s->arena, sci_call);
-  *c = (sci_call){proc, st->call->n, st->call->views};
-  sci_stmt copy = *st;
-  copy.call = c;
-  sci_emit(out, copy);
-}
-
 sci_program *sci_pass_prune_procedures(const sci_program *p, int64_t *changes) {
   sci_store *s = p->store;
   uint32_t *number =
@@ -35,12 +21,11 @@ sci_program *sci_pass_prune_procedures(const sci_program *p, int64_t *changes) {
     if (number[i] != SCI_NIL) number[i] = n++;
   *changes += p->n_procs - n;
   const sci_proc **procs = SCI_ARRAY(&s->arena, const sci_proc *, n);
-  sci_rewriter r = {s, renumber, number};
   bool same = n == p->n_procs;
   for (uint32_t i = 0; i < p->n_procs; i++) {
     if (number[i] == SCI_NIL) continue;
     const sci_proc *q = p->procs[i];
-    procs[number[i]] = sci_proc_with(s, q, sci_rewrite_block(&r, q->body));
+    procs[number[i]] = sci_proc_renumbered(s, q, number);
     same &= procs[number[i]] == q;
   }
   return same ? NULL : sci_program_with(p, n, procs);

@@ -129,6 +129,20 @@ const sci_proc *sci_proc_with(sci_store *s, const sci_proc *q, sci_block body) {
   return copy;
 }
 
+static void renumber(sci_rewriter *r, sci_block_builder *out, const sci_stmt *st) {
+  const uint32_t *number = r->user;
+  uint32_t proc = st->kind == SCI_S_CALL ? number[st->call->proc] : 0;
+  if (st->kind != SCI_S_CALL || proc == st->call->proc)
+    sci_rewrite_default(r, out, st);
+  else
+    sci_emit_call(out, r->s, proc, st->call->n, st->call->views);
+}
+
+const sci_proc *sci_proc_renumbered(sci_store *s, const sci_proc *q, uint32_t *number) {
+  sci_rewriter r = {s, renumber, number};
+  return sci_proc_with(s, q, sci_rewrite_block(&r, q->body));
+}
+
 void sci_stmt_accesses(const sci_program *p, const sci_stmt *st, sci_access_fn fn, void *user) {
   switch ((sci_stmt_kind)st->kind) {
   case SCI_S_LOAD: fn(user, st->buf, false); break;

@@ -49,6 +49,8 @@ sci_block sci_block_or(sci_block_builder *out, sci_store *s, sci_block b);
 sci_stmt sci_loop_with(sci_store *s, const sci_stmt *st, sci_block body);
 /* The procedure with another body; itself when the body is its own. */
 const sci_proc *sci_proc_with(sci_store *s, const sci_proc *q, sci_block body);
+/* The procedure calling number[i] where it called i; itself when nothing changes. */
+const sci_proc *sci_proc_renumbered(sci_store *s, const sci_proc *q, uint32_t *number);
 
 /* Calls fn for each buffer that a statement touches, those in its body included. */
 typedef void (*sci_access_fn)(void *user, sci_buf b, bool write);

@@ -46,13 +46,14 @@ static const char text[] =
     "  prog.proc @f(%x: memref<4xfloat64>, %y: memref<6xfloat64 output>) {lowering=\"block\"} {\n"
     "    prog.local %u : memref<4xfloat64>\n"
     "    %dead = prog.load %x[0]\n"
+    "    %late = prog.load %x[1]\n"
     "    prog.store 5, %y[5]\n"
     "    prog.store 4, %y[4]\n"
     "    prog.for %i = 0 to 1 step 1 {kind=serial} { prog.call @g(%x[0], %u[0]) }\n"
     "    prog.for %j = 0 to 2 step 1 {kind=serial} {\n"
     "      %p = prog.load %u[%j]\n"
     "      prog.store %p, %y[prog.add(%j, 2)]\n"
-    "      prog.store prog.exp(%p), %y[prog.sub(1, %j)]\n"
+    "      prog.store prog.add(prog.exp(%p), %late), %y[prog.sub(1, %j)]\n"
     "    }\n"
     "  }\n"
     "}\n";
@@ -265,13 +266,20 @@ Test(passes, length) {
     sci_program *p = long_program(cx, kind, STEPS);
     sci_keep(&cx->env, p);
     sci_leave(&cx->env, &fr);
-    sc_program *q = sc_program_optimize(p, &(sc_lower_options){.verify_each = true});
+    sc_program *q = sc_program_optimize(p, &(sc_lower_options){.verify_each = true, .passes = "-schedule_scalar"});
     cr_assert(q, "%s", sc_context_error(cx)->message);
     sc_program_stats s = sc_program_statistics(q);
     cr_expect_eq(s.loops, kind == LOOPS);
     cr_expect_eq(s.stores, kind == LOOPS ? 3 : 1);
     cr_expect_eq(s.operations, 2 * STEPS * (kind == LOOPS ? 3 : 1));
     cr_expect_eq(s.statements, 1 + (2 * STEPS - 1) / 32 + 1 + (kind == LOOPS), "%lld", (long long)s.statements);
+    sc_program_destroy(q);
+    q = sc_program_optimize(p, &(sc_lower_options){.verify_each = true});
+    cr_assert(q, "%s", sc_context_error(cx)->message);
+    sc_program_stats split = sc_program_statistics(q);
+    cr_expect_eq(split.operations, s.operations);
+    cr_expect(kind == LOOPS ? split.procedures == 1 : split.procedures > STEPS / 512);
+    cr_expect_leq(split.statements, s.statements + 4 * split.procedures); /* a call, what it passes on and takes up */
     sc_program_destroy(q);
     sc_program_destroy(p);
   }
