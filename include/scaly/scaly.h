@@ -10,6 +10,7 @@
 #include "scaly/kernel.h"
 #include "scaly/module.h"
 #include "scaly/program.h"
+#include "scaly/sparsity.h"
 #include "scaly/target.h"
 #include "scaly/text.h"
 

@@ -12,6 +12,7 @@ typedef struct sci_ad {
   sc_context *cx;
   int64_t seeds; /* 0: one direction without an axis */
   sc_nonsmooth nonsmooth;
+  bool strict_nan;
 } sci_ad;
 
 /* Contribution of `seed` (a tangent of operand i, or the adjoint of the result) through operand i of a scalar operation, aligned to

@@ -6,7 +6,7 @@ enum { FORWARD, REVERSE, JACOBIAN };
 /* What identifies a derivative of a callee; flags follow: active inputs, then seeded outputs (reverse). */
 typedef struct key {
   uint32_t callee;
-  uint8_t mode, trailing, nonsmooth, pad;
+  uint8_t mode, trailing, nonsmooth, strict_nan;
   int64_t seeds;
   bool flags[];
 } key;
@@ -16,7 +16,7 @@ static uint32_t key_blob(const sci_ad *ad, const sc_function *f, int mode, bool 
   size_t n_flags = f->n_in + (seeded ? f->n_out : 0), size = sizeof(key) + n_flags * sizeof(bool);
   key *k = sci_alloc_zero(&cx->env.scratch, 1, size);
   k->callee = f->id;
-  k->mode = (uint8_t)mode, k->trailing = trailing && ad->seeds, k->nonsmooth = (uint8_t)ad->nonsmooth;
+  k->mode = (uint8_t)mode, k->trailing = trailing && ad->seeds, k->nonsmooth = (uint8_t)ad->nonsmooth, k->strict_nan = ad->strict_nan;
   k->seeds = ad->seeds;
   memcpy(k->flags, active, f->n_in * sizeof(bool));
   if (seeded) memcpy(k->flags + f->n_in, seeded, f->n_out * sizeof(bool));
@@ -104,10 +104,10 @@ static void add_result(builder *b, const char *prefix, const char *name, uint32_
 }
 
 /* A derivative lives as long as something calls it, and is lowered as its source is. */
-static void inherit(sc_function *derived, const sc_function *f) {
+static void inherit(const sci_ad *ad, sc_function *derived, const sc_function *f) {
   derived->held = false;
   derived->set_hint = derived->hint = f->hint;
-  derived->strict_nan = f->strict_nan;
+  derived->strict_nan = f->strict_nan || ad->strict_nan;
 }
 
 static sci_derived finish(builder *b, uint32_t blob, const char *prefix) {
@@ -115,7 +115,7 @@ static sci_derived finish(builder *b, uint32_t blob, const char *prefix) {
   sci_derived d = {.n = (uint32_t)b->n_out, .of = b->of};
   if (d.n) {
     d.f = sci_make_function(cx, sci_asprintf(&cx->env.scratch, "%s_%s", prefix, b->f->name), b->in, b->n_in, b->out, b->n_out);
-    inherit(d.f, b->f);
+    inherit(b->ad, d.f, b->f);
   }
   sci_memo_add(cx, blob, d.f ? d.f->id : SCI_NONE, sci_intern_blob(cx, d.of, d.n * sizeof *d.of));
   return d;
@@ -201,7 +201,10 @@ sc_function *sci_callee_jacobian(const sci_ad *ad, sc_function *f, const bool *a
   builder b = begin(ad, f);
   b.out[b.n_out++] = (sc_named){"jac", handle(cx, s.values), NULL};
   sc_function *jac = sci_make_function(cx, sci_asprintf(&cx->env.scratch, "jac_%s", f->name), b.in, b.n_in, b.out, b.n_out);
-  inherit(jac, f);
+  inherit(ad, jac, f);
+  sc_matrix_report report = s.report;
+  report.nrow = s.n_rows, report.ncol = s.n_cols, report.nnz = s.nnz;
+  sci_function_report(jac, 0, &report);
   sci_memo_add(cx, blob, jac->id, sci_intern_blob(cx, NULL, 0));
   return jac;
 }

@@ -30,15 +30,10 @@ static int32_t *largest_first(sc_context *cx, const sci_rows *a) {
 
 /* ---- columns (or, transposed, rows) ---- */
 
-typedef struct groups {
-  uint32_t n;
-  int32_t *color;
-} groups;
-
 /* Vertices are the rows of `by_vertex`; two of them conflict when they meet in a row of `by_edge`. -1 for vertices without entries. */
-static groups color_distance2(sc_context *cx, const sci_rows *by_vertex, const sci_rows *by_edge, const int32_t *order) {
+static sci_groups color_distance2(sc_context *cx, const sci_rows *by_vertex, const sci_rows *by_edge, const int32_t *order) {
   sci_arena *arena = &cx->env.scratch;
-  groups g = {0, SCI_ARRAY(arena, int32_t, by_vertex->n)};
+  sci_groups g = {0, SCI_ARRAY(arena, int32_t, by_vertex->n)};
   int32_t *forbidden = SCI_ARRAY(arena, int32_t, by_vertex->n + 1);
   for (int64_t v = 0; v < by_vertex->n; v++) g.color[v] = forbidden[v] = -1;
   forbidden[by_vertex->n] = -1;
@@ -64,7 +59,7 @@ static groups color_distance2(sc_context *cx, const sci_rows *by_vertex, const s
  * along the vertices cannot pay; then every vertex is its own group. */
 static const double WORK_BOUND = 4e7;
 
-static groups color_vertices(sc_context *cx, const sci_rows *by_vertex, const sci_rows *by_edge) {
+static sci_groups color_vertices(sc_context *cx, const sci_rows *by_vertex, const sci_rows *by_edge, sc_coloring_order *order) {
   double work = 0;
   int32_t densest = 0;
   for (int64_t e = 0; e < by_edge->n; e++) {
@@ -72,15 +67,20 @@ static groups color_vertices(sc_context *cx, const sci_rows *by_vertex, const sc
     work += (double)size * size;
     if (size > densest) densest = size;
   }
+  sc_coloring_order wanted = *order;
+  *order = SC_ORDER_NATURAL;
   if (work > WORK_BOUND) {
-    groups g = {(uint32_t)by_vertex->n, SCI_ARRAY(&cx->env.scratch, int32_t, by_vertex->n)};
+    sci_groups g = {(uint32_t)by_vertex->n, SCI_ARRAY(&cx->env.scratch, int32_t, by_vertex->n)};
     for (int64_t v = 0; v < by_vertex->n; v++) g.color[v] = (int32_t)v;
     return g;
   }
-  groups natural = color_distance2(cx, by_vertex, by_edge, NULL);
-  if (natural.n <= (uint32_t)densest) return natural; /* the lower bound */
-  groups largest = color_distance2(cx, by_vertex, by_edge, largest_first(cx, by_vertex));
-  return largest.n < natural.n ? largest : natural;
+  sci_groups natural = {UINT32_MAX, NULL};
+  if (wanted != SC_ORDER_LARGEST_FIRST) natural = color_distance2(cx, by_vertex, by_edge, NULL);
+  if (wanted == SC_ORDER_NATURAL || natural.n <= (uint32_t)densest) return natural; /* the lower bound */
+  sci_groups largest = color_distance2(cx, by_vertex, by_edge, largest_first(cx, by_vertex));
+  if (natural.n <= largest.n) return natural;
+  *order = SC_ORDER_LARGEST_FIRST;
+  return largest;
 }
 
 static const sci_rows *without_rows(sc_context *cx, const sci_rows *rows, const bool *dropped) {
@@ -113,35 +113,42 @@ static sci_coloring recover(sc_context *cx, const sci_rows *rows, sci_coloring c
 }
 
 /* The t densest rows in reverse, the rest forward. */
-static sci_coloring color_both(sc_context *cx, const sci_rows *rows, int64_t n_cols, const int32_t *densest, int64_t t) {
+static sci_coloring color_both(sc_context *cx, const sci_rows *rows, int64_t n_cols, const int32_t *densest, int64_t t, sc_coloring_order order) {
   sci_arena *arena = &cx->env.scratch;
   bool *in_reverse = SCI_ZEROS(arena, bool, rows->n), *in_forward = SCI_ZEROS(arena, bool, rows->n);
   for (int64_t k = 0; k < t; k++) in_reverse[densest[k]] = true;
   for (int64_t r = 0; r < rows->n; r++) in_forward[r] = !in_reverse[r];
-  sci_coloring c = {.method = t == 0 ? SCI_COLOR_COLUMN : t == rows->n ? SCI_COLOR_ROW : SCI_COLOR_BOTH};
-  if (t < rows->n) {
-    const sci_rows *rest = t ? without_rows(cx, rows, in_reverse) : rows;
-    groups g = color_vertices(cx, sci_rows_transpose(cx, rest, n_cols), rest);
-    c.n_forward = g.n, c.column_color = g.color;
-  }
+  sci_coloring c = {.method = t == 0 ? SC_COLORING_COLUMN : t == rows->n ? SC_COLORING_ROW : SC_COLORING_BIDIRECTIONAL};
   if (t) {
     const sci_rows *dense = t < rows->n ? without_rows(cx, rows, in_forward) : rows;
-    groups g = color_vertices(cx, dense, sci_rows_transpose(cx, dense, n_cols));
+    c.order = order;
+    sci_groups g = color_vertices(cx, dense, sci_rows_transpose(cx, dense, n_cols), &c.order);
     c.n_reverse = g.n, c.row_color = g.color;
+  }
+  if (t < rows->n) {
+    const sci_rows *rest = t ? without_rows(cx, rows, in_reverse) : rows;
+    c.order = order;
+    sci_groups g = color_vertices(cx, sci_rows_transpose(cx, rest, n_cols), rest, &c.order);
+    c.n_forward = g.n, c.column_color = g.color;
   }
   return recover(cx, rows, c, in_reverse);
 }
 
-sci_coloring sci_color_jacobian(sc_context *cx, const sci_rows *rows, int64_t n_cols, double reverse_weight) {
+static double cost_of(const sci_coloring *c, const sc_coloring_options *o) {
+  return c->n_forward + (o->reverse_weight > 0 ? o->reverse_weight : SCI_REVERSE_WEIGHT) * c->n_reverse;
+}
+
+sci_coloring sci_color_jacobian(sc_context *cx, const sci_rows *rows, int64_t n_cols, const sc_coloring_options *o) {
   int32_t *densest = largest_first(cx, rows);
-  sci_coloring best = color_both(cx, rows, n_cols, densest, 0);
-  double cost = best.n_forward;
-  for (int64_t t = 1; t <= rows->n && cost > 1; t = t < rows->n && 2 * t > rows->n ? rows->n : 2 * t) {
-    if (t < rows->n && t > 64) t = rows->n; /* more than a few dense rows: all of them or none */
-    sci_coloring c = color_both(cx, rows, n_cols, densest, t);
-    double own = c.n_forward + reverse_weight * c.n_reverse;
-    if (own < cost) best = c, cost = own;
-    if (t == rows->n) break;
+  int64_t n = rows->n, first = o->method == SC_COLORING_ROW ? n : o->method == SC_COLORING_BIDIRECTIONAL && n > 1, last = n;
+  if (o->method == SC_COLORING_COLUMN) last = 0;
+  if (o->method == SC_COLORING_BIDIRECTIONAL) last = n > 1 ? n - 1 : first;
+  sci_coloring best = color_both(cx, rows, n_cols, densest, first, o->order);
+  for (int64_t t = first; t < last && cost_of(&best, o) > 1;) {
+    t = t ? 2 * t : 1;
+    if (t > last || t > 64) t = last; /* more than a few dense rows: all of them or none */
+    sci_coloring c = color_both(cx, rows, n_cols, densest, t, o->order);
+    if (cost_of(&c, o) < cost_of(&best, o)) best = c;
   }
   return best;
 }
@@ -233,7 +240,7 @@ static int32_t color_vertex(star_state *s, int32_t v) {
   return c;
 }
 
-static groups color_star(sc_context *cx, const sci_rows *a, const int32_t *order) {
+static sci_groups color_star(sc_context *cx, const sci_rows *a, const int32_t *order) {
   sci_arena *arena = &cx->env.scratch;
   size_t n = (size_t)a->n, slots = 16;
   while (slots < 2 * (size_t)a->ptr[a->n] + 2) slots *= 2;
@@ -245,7 +252,7 @@ static groups color_star(sc_context *cx, const sci_rows *a, const int32_t *order
   }
   s.tallies = SCI_ARRAY(arena, tally, slots);
   for (size_t i = 0; i < slots; i++) s.tallies[i].vertex = -1;
-  groups g = {0, s.color};
+  sci_groups g = {0, s.color};
   for (size_t k = 0; k < n; k++) {
     int32_t v = order[k];
     if (a->ptr[v] == a->ptr[v + 1]) continue;
@@ -259,7 +266,8 @@ static groups color_star(sc_context *cx, const sci_rows *a, const int32_t *order
  * no path of four vertices has only two colors. Where both do, it is read from the product of the later column. What
  * the other products are not asked for is not computed in straight-line code, and models list states before the inputs that act
  * on them: the later columns' derivatives are the shorter ones (quadrotor Hessian: 5,835 operations a stage, 6,690 the other way). */
-static sci_coloring recover_star(sc_context *cx, const sci_rows *a, groups g) {  sci_arena *arena = &cx->env.scratch;
+static sci_coloring recover_star(sc_context *cx, const sci_rows *a, sci_groups g) {
+  sci_arena *arena = &cx->env.scratch;
   int64_t nnz = sci_rows_nnz(a);
   int32_t *color = SCI_ARRAY(arena, int32_t, nnz), *at = SCI_ARRAY(arena, int32_t, nnz), *count = SCI_ZEROS(arena, int32_t, g.n + 1);
   bool *alone = SCI_ARRAY(arena, bool, nnz), *reversed = SCI_ZEROS(arena, bool, nnz);
@@ -276,12 +284,52 @@ static sci_coloring recover_star(sc_context *cx, const sci_rows *a, groups g) { 
       color[k] = here ? g.color[a->col[k]] : g.color[r];
       at[k] = here ? (int32_t)r : a->col[k];
     }
-  return (sci_coloring){.method = SCI_COLOR_STAR, .n_forward = g.n, .column_color = g.color, .color = color, .at = at, .reversed = reversed};
+  return (sci_coloring){.method = SC_COLORING_STAR, .n_forward = g.n, .column_color = g.color, .color = color, .at = at, .reversed = reversed};
 }
 
-sci_coloring sci_color_hessian(sc_context *cx, const sci_rows *rows) {
-  int32_t *natural = SCI_ARRAY(&cx->env.scratch, int32_t, rows->n);
-  for (int64_t v = 0; v < rows->n; v++) natural[v] = (int32_t)v;
-  groups first = color_star(cx, rows, largest_first(cx, rows)), second = color_star(cx, rows, natural);
-  return recover_star(cx, rows, second.n <= first.n ? second : first);
+/* In natural and in largest-first order, as asked; the better one, the natural one where they tie. */
+typedef sci_groups vertex_coloring(sc_context *cx, const sci_rows *rows, const int32_t *order);
+
+static sci_groups best_order(sc_context *cx, const sci_rows *rows, vertex_coloring *color, sc_coloring_order wanted, sc_coloring_order *order) {
+  sci_groups best = {UINT32_MAX, NULL};
+  if (wanted != SC_ORDER_LARGEST_FIRST) {
+    int32_t *natural = SCI_ARRAY(&cx->env.scratch, int32_t, rows->n);
+    for (int64_t v = 0; v < rows->n; v++) natural[v] = (int32_t)v;
+    best = color(cx, rows, natural);
+    *order = SC_ORDER_NATURAL;
+  }
+  if (wanted == SC_ORDER_NATURAL || best.n <= 1) return best;
+  sci_groups other = color(cx, rows, largest_first(cx, rows));
+  if (other.n >= best.n) return best;
+  *order = SC_ORDER_LARGEST_FIRST;
+  return other;
+}
+
+/* Two colors suffice for a star, and an acyclic coloring looks at all pairs of neighbors' neighbors. */
+static bool may_be_acyclic(const sci_rows *rows, sci_groups star) {
+  double work = 0;
+  for (int64_t r = 0; r < rows->n; r++) work += (double)(rows->ptr[r + 1] - rows->ptr[r]) * (rows->ptr[r + 1] - rows->ptr[r]);
+  return star.n > 2 && work <= WORK_BOUND;
+}
+
+/* Each level of substitution is a pass over the values of its own. */
+static const int32_t MOST_LEVELS = 8;
+static const double LEAST_SAVING = 0.75;
+
+sci_coloring sci_color_hessian(sc_context *cx, const sci_rows *rows, const sc_coloring_options *o) {
+  sc_coloring_order order = SC_ORDER_NATURAL, other = SC_ORDER_NATURAL;
+  sci_coloring c = {.method = SC_COLORING_ACYCLIC};
+  sci_groups star = {0};
+  if (o->method != SC_COLORING_ACYCLIC) {
+    star = best_order(cx, rows, color_star, o->order, &order);
+    c = recover_star(cx, rows, star);
+    c.order = order;
+    if (o->method == SC_COLORING_STAR || o->product_cost <= 0 || !may_be_acyclic(rows, star)) return c;
+  }
+  sci_groups g = best_order(cx, rows, sci_color_acyclic, o->order, &other);
+  if (star.n && g.n >= star.n) return c;
+  sci_coloring a = sci_recover_acyclic(cx, rows, g);
+  a.order = other;
+  double cost = g.n * o->product_cost + a.minus_ptr[rows->ptr[rows->n]];
+  return !star.n || (a.n_levels <= MOST_LEVELS && cost <= LEAST_SAVING * star.n * o->product_cost) ? a : c;
 }

@@ -1,30 +1,41 @@
-/* Coloring of sparsity patterns for compressed derivatives (Gebremedhin, Manne and Pothen, SIAM Review 47, 2005). */
+/* Coloring of sparsity patterns for compressed derivatives; scaly/sparsity.h has the methods, their sources and what the numbers mean. */
 #ifndef SCI_AD_COLORING_H
 #define SCI_AD_COLORING_H
 
 #include "lib/ad/sparsity.h"
+#include "scaly/sparsity.h"
 
-/* How nonzero k (row-major) of a Jacobian is read from the compressed products. */
-typedef enum sci_color_method {
-  SCI_COLOR_COLUMN, /* products with column groups, forward */
-  SCI_COLOR_ROW,    /* products with row groups, reverse */
-  SCI_COLOR_BOTH,   /* dense rows in reverse, the rest forward */
-  SCI_COLOR_STAR,   /* symmetric: column groups, each nonzero read from one of its two places */
-} sci_color_method;
-
+/* Nonzeros are numbered row by row. */
 typedef struct sci_coloring {
-  sci_color_method method;
+  sc_coloring_method method;
+  sc_coloring_order order;
   uint32_t n_forward, n_reverse; /* colors */
-  const int32_t *column_color;   /* -1: the column is in no group */
-  const int32_t *row_color;      /* -1: the row is in no group */
-  /* Per nonzero: read from forward product `color[k]` at row `at[k]`, or (reversed[k]) from reverse product `color[k]` at column `at[k]`. */
+  const int32_t *column_color;   /* NULL: no forward products */
+  const int32_t *row_color;      /* NULL: no reverse products */
+  /* Per nonzero: element at[k] of the forward (or, reversed[k], reverse) product color[k]. */
   const int32_t *color, *at;
   const bool *reversed;
+  /* Acyclic: less the nonzeros minus[minus_ptr[k]] ..., which are of lower levels than level[k] < n_levels. NULL: nothing is subtracted. */
+  const int32_t *minus_ptr, *minus, *level;
+  int32_t n_levels;
 } sci_coloring;
 
-/* The cheapest direct coloring; a reverse product counts `reverse_weight` times a forward one. */
-sci_coloring sci_color_jacobian(sc_context *cx, const sci_rows *rows, int64_t n_cols, double reverse_weight);
-/* Of a symmetric pattern, both triangles present: star coloring in natural or largest-first order, whichever needs fewer colors. */
-sci_coloring sci_color_hessian(sc_context *cx, const sci_rows *rows);
+/* A reverse product keeps adjoints of every intermediate: that makes it dearer than a forward one by about this much. */
+#define SCI_REVERSE_WEIGHT 1.5
+
+sci_coloring sci_color_jacobian(sc_context *cx, const sci_rows *rows, int64_t n_cols, const sc_coloring_options *options);
+/* Of a symmetric pattern, both triangles present. */
+sci_coloring sci_color_hessian(sc_context *cx, const sci_rows *rows, const sc_coloring_options *options);
+
+/* ---- shared by the two files ---- */
+
+typedef struct sci_groups {
+  uint32_t n;
+  int32_t *color; /* per vertex; -1 for one without entries */
+} sci_groups;
+
+sci_groups sci_color_acyclic(sc_context *cx, const sci_rows *rows, const int32_t *order); /* lib/ad/acyclic.c */
+/* Reads every nonzero of an acyclic (or star) coloring by substitution; of two ways at the same level the later column's. */
+sci_coloring sci_recover_acyclic(sc_context *cx, const sci_rows *rows, sci_groups g);
 
 #endif

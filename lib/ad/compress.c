@@ -1,9 +1,6 @@
 /* Owns compressed derivatives: a coloring's seeds pushed through the graph, and the places its products are read from. */
 #include "lib/ad/jacobian.h"
 
-/* A reverse product keeps adjoints of every intermediate: that makes it dearer than a forward one by about this much. */
-static const double REVERSE_WEIGHT = 1.5;
-
 /* ---- seeds ---- */
 
 /* The 0/1 tensor (K, shape) that has a 1 where element e (numbered from `first`) has the color k. */
@@ -132,21 +129,56 @@ static bool is_whole_hessian(const sci_assembly *a, const opaque *o) {
          !memcmp(t->col, o->rows->col, (size_t)t->ptr[t->n] * sizeof *t->col);
 }
 
+/* All nonzeros of an acyclic coloring, level by level: what is read from the products less the sums of what is known by then. */
+static sci_id substitute(sci_assembly *a, const sci_coloring *c, int64_t nnz, int64_t width, sci_id forward) {
+  sc_context *cx = a->ad->cx;
+  sci_arena *scratch = &cx->env.scratch;
+  int32_t *from = SCI_ARRAY(scratch, int32_t, nnz), *to = SCI_ARRAY(scratch, int32_t, c->minus_ptr[nnz]),
+          *known = SCI_ARRAY(scratch, int32_t, c->minus_ptr[nnz]);
+  for (int64_t k = 0; k < nnz; k++) from[k] = (int32_t)(c->color[k] * width + c->at[k]);
+  sci_id values = sci_make_gather(cx, forward, from, 1, &nnz);
+  for (int32_t level = 1; level < c->n_levels; level++) {
+    int64_t n = 0;
+    for (int64_t k = 0; k < nnz; k++)
+      for (int32_t m = c->minus_ptr[k]; c->level[k] == level && m < c->minus_ptr[k + 1]; m++) to[n] = (int32_t)k, known[n++] = c->minus[m];
+    sci_id less = sci_make1(cx, SCI_OP_neg, sci_make_gather(cx, values, known, 1, &n));
+    values = sci_make_index(cx, SCI_X_index_add, values, less, to);
+  }
+  return values;
+}
+
 static void add_opaque_entries(sci_assembly *a, const opaque *o, const sci_coloring *c, const sci_rows *colored, products p) {
   sc_context *cx = a->ad->cx;
-  int32_t piece[2] = {p.forward == SCI_NONE ? -1 : sci_add_piece(a, p.forward, 0), p.reverse == SCI_NONE ? -1 : sci_add_piece(a, p.reverse, 0)};
   int64_t width[2] = {o->n_rows, a->n_cols}, first = 0;
+  sci_id values = c->minus_ptr ? substitute(a, c, sci_rows_nnz(colored), width[0], p.forward) : p.forward;
+  int32_t piece[2] = {values == SCI_NONE ? -1 : sci_add_piece(a, values, 0), p.reverse == SCI_NONE ? -1 : sci_add_piece(a, p.reverse, 0)};
+  a->report.method = c->method, a->report.order = c->order;
+  a->report.column_colors = (int32_t)c->n_forward, a->report.row_colors = (int32_t)c->n_reverse;
   for (uint32_t i = 0; i < o->n; i++) {
     const sci_terms *terms = &a->terms[sci_number(&a->order, o->nodes[i])];
     for (size_t t = 0; t < terms->n; t++) {
       sci_term m = terms->data[t];
       int64_t r = first + m.elem;
-      for (int32_t k = colored->ptr[r]; k < colored->ptr[r + 1]; k++)
-        if (sci_keeps(a, m.row, colored->col[k]))
-          sci_add_entry(a, m.row, colored->col[k], piece[c->reversed[k]], c->color[k] * width[c->reversed[k]] + c->at[k], m.coef);
+      for (int32_t k = colored->ptr[r]; k < colored->ptr[r + 1]; k++) {
+        if (!sci_keeps(a, m.row, colored->col[k])) continue;
+        int64_t at = c->minus_ptr ? k : c->color[k] * width[c->reversed[k]] + c->at[k];
+        sci_add_entry(a, m.row, colored->col[k], piece[c->reversed[k]], at, m.coef);
+        a->report.compressed++;
+      }
     }
     first += sci_type_of(cx, o->nodes[i])->size;
   }
+}
+
+/* Elements that a product computes, in about as many operations. 0, which rules out substitution: where they are few, since straight-line
+ * code drops what nobody asks of a product, and where NaN matters, since substitution spreads it. */
+static double product_cost(const sci_assembly *a) {
+  static const double FEW = 4096;
+  if (a->ad->strict_nan) return 0;
+  double cost = 0;
+  for (uint32_t k = 0; k < a->order.n; k++)
+    if (a->active[k] && sci_node_at(a->ad->cx, a->order.ids[k])->op < SCI_OP_COUNT) cost += (double)sci_type_of(a->ad->cx, a->order.ids[k])->size;
+  return cost <= FEW ? 0 : cost;
 }
 
 void sci_assemble_opaque(sci_assembly *a) {
@@ -154,7 +186,7 @@ void sci_assemble_opaque(sci_assembly *a) {
   opaque o = find_opaque(a);
   if (!o.rows) return;
   if (is_whole_hessian(a, &o)) {
-    sci_coloring c = sci_color_hessian(cx, o.rows);
+    sci_coloring c = sci_color_hessian(cx, o.rows, &(sc_coloring_options){.product_cost = product_cost(a)});
     add_opaque_entries(a, &o, &c, o.rows, multiply(a->ad, o.n, o.nodes, a->q->n_inputs, a->q->inputs, &c));
     return;
   }
@@ -169,6 +201,6 @@ void sci_assemble_opaque(sci_assembly *a) {
   }
   const sci_rows *rows = restrict_rows(cx, o.rows, needed);
   if (!rows->ptr[rows->n]) return;
-  sci_coloring c = sci_color_jacobian(cx, rows, a->n_cols, REVERSE_WEIGHT);
+  sci_coloring c = sci_color_jacobian(cx, rows, a->n_cols, &(sc_coloring_options){0});
   add_opaque_entries(a, &o, &c, rows, multiply(a->ad, o.n, o.nodes, a->q->n_inputs, a->q->inputs, &c));
 }

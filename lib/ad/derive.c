@@ -4,6 +4,11 @@
 #include "lib/base/text.h"
 #include "lib/expr/simplify.h"
 
+typedef struct matrix {
+  uint32_t output;
+  sc_matrix_report report;
+} matrix;
+
 typedef struct derivation {
   sc_context *cx;
   sc_function *f;
@@ -11,6 +16,7 @@ typedef struct derivation {
   sci_id *lam, *fwd; /* seed inputs per output and input, SCI_NONE: not asked for yet */
   SCI_VEC(sc_named) in;
   SCI_VEC(sc_named) out;
+  SCI_VEC(matrix) matrices; /* outputs that are matrices, and how they were found */
 } derivation;
 
 /* The inputs that a request differentiates by. */
@@ -159,6 +165,13 @@ static void add_output(derivation *d, const sc_request *r, sci_id value, const s
   sci_vec_push(&d->cx->env.scratch, &d->out, (sc_named){sci_request_name(d->cx, r), handle(d, value), pattern});
 }
 
+static void add_matrix(derivation *d, const sc_request *r, const sci_sparse *s, sci_id value, const sc_pattern *pattern) {
+  matrix m = {(uint32_t)d->out.n, s->report};
+  m.report.nrow = s->n_rows, m.report.ncol = s->n_cols, m.report.nnz = s->nnz;
+  sci_vec_push(&d->cx->env.scratch, &d->matrices, m);
+  add_output(d, r, value, pattern);
+}
+
 /* Pointers of a compressed pattern from sorted majors. */
 static int32_t *compress_majors(sc_context *cx, const int32_t *major, int64_t nnz, int64_t n) {
   int32_t *ptr = SCI_ZEROS(&cx->env.scratch, int32_t, n + 1);
@@ -184,7 +197,7 @@ static void add_sparse(derivation *d, const sc_request *r, const sci_sparse *s) 
     p->inner = s->col;
     break;
   }
-  add_output(d, r, s->values, p);
+  add_matrix(d, r, s, s->values, p);
 }
 
 static int64_t dense_size(const derivation *d, int64_t rows, int64_t cols) {
@@ -200,7 +213,7 @@ static void add_dense(derivation *d, const sc_request *r, const sci_sparse *s, b
   sci_arena *scratch = &d->cx->env.scratch;
   int64_t size = dense_size(d, s->n_rows, s->n_cols), shape[] = {s->n_rows, s->n_cols};
   if (!mirror && s->nnz == size) {
-    add_output(d, r, sci_make_reshape(d->cx, s->values, 2, shape), NULL);
+    add_matrix(d, r, s, sci_make_reshape(d->cx, s->values, 2, shape), NULL);
     return;
   }
   int32_t *place = SCI_ARRAY(scratch, int32_t, 2 * s->nnz), *from = SCI_ARRAY(scratch, int32_t, 2 * s->nnz);
@@ -210,7 +223,7 @@ static void add_dense(derivation *d, const sc_request *r, const sci_sparse *s, b
     if (mirror && s->row[k] != s->col[k]) from[n] = (int32_t)k, place[n++] = (int32_t)(s->col[k] * s->n_cols + s->row[k]);
   }
   sci_id values = n == s->nnz ? s->values : sci_make_gather(d->cx, s->values, from, 1, &n);
-  add_output(d, r, sci_make_scatter(d->cx, values, place, 2, shape), NULL);
+  add_matrix(d, r, s, sci_make_scatter(d->cx, values, place, 2, shape), NULL);
 }
 
 static sci_sparse jacobian(derivation *d, const sc_request *r, uint32_t output, const columns *c) {
@@ -252,7 +265,7 @@ static sci_sparse mirror_lower(derivation *d, const sci_sparse *s, bool by_colum
       m.row[at] = by_columns ? j : i, m.col[at] = by_columns ? i : j, m.from[at] = (int32_t)k;
     }
   sci_id values = sci_make_gather(d->cx, s->values, m.from, 1, &m.n);
-  return (sci_sparse){s->n_rows, s->n_cols, m.n, m.row, m.col, values};
+  return (sci_sparse){s->n_rows, s->n_cols, m.n, m.row, m.col, values, s->report};
 }
 
 static void add_hessian(derivation *d, const sc_request *r, const sci_id *gradient, const columns *c) {
@@ -324,7 +337,8 @@ static const char *default_name(sc_context *cx, const sc_function *f, const sc_r
 
 sc_function *sci_derive(sc_context *cx, sc_function *f, const char *name, const sc_request *requests, size_t n, const sc_options *options) {
   sci_arena *scratch = &cx->env.scratch;
-  derivation d = {.cx = cx, .f = f, .ad = {.cx = cx, .nonsmooth = options ? options->nonsmooth : SC_NONSMOOTH_SPLIT}};
+  derivation d = {.cx = cx, .f = f, .ad = {.cx = cx, .strict_nan = f->strict_nan || (options && options->strict_nan)}};
+  if (options) d.ad.nonsmooth = options->nonsmooth;
   d.lam = SCI_ARRAY(scratch, sci_id, f->n_out);
   d.fwd = SCI_ARRAY(scratch, sci_id, f->n_in);
   for (uint32_t i = 0; i < f->n_out; i++) d.lam[i] = SCI_NONE;
@@ -335,7 +349,8 @@ sc_function *sci_derive(sc_context *cx, sc_function *f, const char *name, const 
   for (size_t i = 0; i < n; i++) add_request(&d, &requests[i]);
   sc_function *g = sci_make_function(cx, name ? name : default_name(cx, f, requests, n), d.in.data, d.in.n, d.out.data, d.out.n);
   g->set_hint = g->hint = f->hint;
-  g->strict_nan = f->strict_nan || (options && options->strict_nan);
+  g->strict_nan = d.ad.strict_nan;
+  for (size_t i = 0; i < d.matrices.n; i++) sci_function_report(g, d.matrices.data[i].output, &d.matrices.data[i].report);
   sc_function *simple = sci_simplify(cx, g, false, NULL);
   g->held = false;
   simple->held = true;

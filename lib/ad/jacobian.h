@@ -27,6 +27,7 @@ typedef struct sci_sparse {
   int64_t n_rows, n_cols, nnz;
   const int32_t *row, *col; /* per stored value, in the requested order */
   sci_id values;            /* (nnz) */
+  sc_matrix_report report;  /* how its entries were found; sizes and names are not filled in */
 } sci_sparse;
 
 /* Scratch. `ad->seeds` must be 0. */
@@ -62,6 +63,7 @@ typedef struct sci_assembly {
   uint8_t *kind;          /* sci_node_kind */
   sci_terms *terms;       /* per number */
   int64_t n_rows, n_cols;
+  sc_matrix_report report;
   SCI_VEC(sci_nonzero) entries;
   SCI_VEC(sci_piece) pieces;
 } sci_assembly;

@@ -61,7 +61,7 @@ static int32_t *place_entries(sci_assembly *a, sci_sparse *out) {
     }
     place[keys[i].entry] = (int32_t)nnz - 1;
   }
-  *out = (sci_sparse){a->n_rows, a->n_cols, nnz, row, col, SCI_NONE};
+  *out = (sci_sparse){.n_rows = a->n_rows, .n_cols = a->n_cols, .nnz = nnz, .row = row, .col = col, .values = SCI_NONE};
   return place;
 }
 
@@ -242,6 +242,7 @@ sci_sparse sci_merge_entries(sci_assembly *a) {
   }
   reduce_maps(a, &list);
   sc_dtype dtype = (sc_dtype)sci_type_of(cx, a->q->roots[0])->dtype;
+  out.report = a->report;
   out.values = combine(a, dtype, out.nnz, constant, touched, &list);
   return out;
 }

@@ -72,6 +72,7 @@ typedef struct sci_formal {
   const char *name;
   sci_id node;
   const sc_pattern *pattern; /* outputs; NULL: dense */
+  const struct sc_matrix_report *report; /* outputs that are derivative matrices; NULL: others */
 } sci_formal;
 
 struct sc_function {
@@ -205,6 +206,7 @@ sci_id sci_remake(sc_context *cx, sci_id id, const sci_id *args);
 sci_id sci_handle(sc_context *cx, sc_expr e);
 sc_function *sci_make_function(sc_context *cx, const char *name, const sc_named *in, size_t n_in, const sc_named *out, size_t n_out);
 void sci_function_destroy(sc_function *f);                        /* frees it; its id stays unused */
+void sci_function_report(sc_function *f, uint32_t output, const struct sc_matrix_report *report); /* a copy, under f's names */
 void sci_function_hint_set(sc_function *f, sc_hint hint);
 /* Names of functions and ports: letters, digits, _, not a digit first, at most SCI_NAME_MAX; ports may have ':' (spelled _). */
 enum { SCI_NAME_MAX = 255 };

@@ -1,6 +1,7 @@
 /* Owns functions: what makes one valid, its ports, its hint, its life. */
 #include "lib/base/text.h"
 #include "lib/expr/expr.h"
+#include "scaly/sparsity.h"
 
 #include <stdlib.h>
 
@@ -208,6 +209,13 @@ sc_function *sci_make_function(sc_context *cx, const char *name, const sc_named 
   sci_keep(env, f);
   cx->functions[cx->n_functions++] = f;
   return f;
+}
+
+void sci_function_report(sc_function *f, uint32_t output, const sc_matrix_report *report) {
+  sc_matrix_report *copy = SCI_NEW(&f->arena, sc_matrix_report);
+  *copy = *report;
+  copy->function = f->name, copy->output = f->out[output].name;
+  f->out[output].report = copy;
 }
 
 void sci_function_destroy(sc_function *f) {

@@ -177,6 +177,8 @@ static sc_function *simplify_function(simplifier *s, sc_function *f) {
   g->held = false;
   g->set_hint = g->hint = f->hint;
   g->strict_nan = f->strict_nan;
+  for (uint32_t i = 0; i < f->n_out; i++)
+    if (f->out[i].report) sci_function_report(g, i, f->out[i].report);
   return g;
 }
 

@@ -41,6 +41,23 @@ static void print_statistics(const sc_program *p) {
   }
 }
 
+/* How the derivative matrices of a function were found: one line each, those of mapped stages first. */
+static void print_matrices(const sc_function *f) {
+  enum { MOST = 100 };
+  sc_matrix_report all[MOST];
+  size_t n = sc_function_matrices(f, all, MOST);
+  if (n) printf("\n%-28s %10s %10s  %-13s %7s  %s\n", "matrix", "nonzeros", "compressed", "coloring", "colors", "order");
+  for (size_t i = 0; i < n && i < MOST; i++) {
+    const sc_matrix_report *r = &all[i];
+    bool colored = r->method != SC_COLORING_AUTO;
+    char name[600];
+    snprintf(name, sizeof name, "%s.%s", r->function, r->output);
+    printf("%-28s %10" PRId64 " %10" PRId64 "  %-13s %7d  %s\n", name, r->nnz, r->compressed, colored ? sc_coloring_method_name(r->method) : "none",
+           r->column_colors + r->row_colors, colored ? sc_coloring_order_name(r->order) : "-");
+  }
+  if (n > MOST) printf("... and %zu more\n", n - MOST);
+}
+
 static bool show_c(const model *m, const sc_program *p, const sc_lower_options *lower) {
   sc_c_options c = {.lower = lower};
   sc_module *module = p ? sc_render_c_program(p, &c) : sc_render_c(m->function, &c);
@@ -62,7 +79,7 @@ static bool show_program(const model *m, const arguments *args, int stage, const
   if (!p) return false;
   bool ok = true;
   if (option_given(args, "stats"))
-    print_statistics(p);
+    print_statistics(p), print_matrices(m->function);
   else if (option_given(args, "after"))
     ok = true; /* the dumps are the output */
   else if (stage == STAGE_C)
@@ -107,7 +124,7 @@ static const option_spec options[] = {
     {"after", 0, "PASS", "The program after each run of this pass, or of \"all\" of them."},
     {"passes", 0, "LIST", "-NAME,-NAME... switches passes off; none: no passes at all."},
     {"bisect", 0, "N", "Stops after the first N pass runs."},
-    {"stats", 0, NULL, "Operations, loops, math calls, memory, and time per pass, instead of text."},
+    {"stats", 0, NULL, "Operations, loops, math calls, memory, time per pass, and how sparse derivatives were colored, instead of text."},
     {"dot", 0, NULL, "The expression graph in the dot language of Graphviz."},
     MODEL_OUT_OPTION,
     MODEL_VECTOR_OPTIONS,
