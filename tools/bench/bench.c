@@ -111,7 +111,7 @@ static void cell(double v, int width, int digits) {
 void print_header(const settings *s) {
   if (s->json) return;
   printf("%s; %s; commit %s\n", s->machine, s->versions, s->commit);
-  printf("%-10s %-12s %-17s %-6s %9s %9s %10s %10s %13s %7s %9s %9s %10s %8s  %s\n", "workload", "size", "kernel",
+  printf("%-10s %-12s %-17s %-17s %9s %9s %10s %10s %13s %7s %9s %9s %10s %8s  %s\n", "workload", "size", "kernel",
          "way", "graph ms", "lower ms", "compile ms", "first ms", "ns per call", "spread", "code", "workspace", "ops",
          "peak MB", "gate");
 }
@@ -121,7 +121,9 @@ void print_measurement(const settings *s, const measurement *m) {
     print_json(s, m);
     return;
   }
-  printf("%-10s %-12s %-17s %-6s", m->workload, m->size ? m->size : "", m->kernel, m->way ? m->way : "");
+  char way[64];
+  snprintf(way, sizeof way, "%s %s", m->way ? m->way : "", m->tier ? m->tier : "");
+  printf("%-10s %-12s %-17s %-17s", m->workload, m->size ? m->size : "", m->kernel, way);
   cell(m->graph_ms, 9, 3);
   cell(m->lower_ms, 9, 3);
   cell(m->compile_ms, 10, 2);
@@ -183,7 +185,7 @@ static const char usage[] = "Usage: scaly_bench [options]\n\n"
                             "  --format table|json   json: one line per measurement. Default: table.\n"
                             "  --quick               One or two sizes per workload and short samples; under a minute.\n"
                             "  --only TEXT           What has TEXT in its \"workload size kernel\".\n"
-                            "  --way NAME            One way of compiling: llvm, gcc or clang.\n"
+                            "  --way NAME            One way: llvm, gcc, clang, hand or openblas.\n"
                             "  --limit SECONDS       Gives a way up that has no result after that time. Default: 60.\n";
 
 static bool take_option(settings *s, const char *name, const char *value) {

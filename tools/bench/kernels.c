@@ -5,12 +5,26 @@
 
 #include "tools/bench/worker.h"
 
-static const way ways[] = {
-    {"llvm", "best", WAY_LLVM},
-    {"gcc", "-O3", WAY_GCC},
-    {"clang", "-O3", WAY_CLANG},
+enum { MAX_WAYS = 48, SAMPLES = 15, QUICK_SAMPLES = 7 };
+
+/* Kernels written by hand, and the largest first size that they are for (0: any). */
+static const struct hand {
+  const char *workload, *kernel, *file;
+  int64_t most;
+} hands[] = {
+    {"race_car", "spjac:eq:z", "race_car_spjac.c", 0},
+    {"race_car", "splaghess:z:lower", "race_car_splaghess.c", 0},
+    {"quadrotor", "spjac:eq:z", "quadrotor_spjac.c", 0},
+    {"quadrotor", "splaghess:z:lower", "quadrotor_splaghess.c", 0},
+    {"chain", "spjac:eq:z", "chain_spjac.c", 5},
+    {"chain", "splaghess:z:lower", "chain_splaghess.c", 5},
+    {"wave", "y", "wave.c", 0},
+    {"wave", "grad:s:x", "wave.c", 0},
+    {"reduce", "sum", "reduce.c", 0},
+    {"reduce", "dot", "reduce.c", 0},
+    {"reduce", "norm", "reduce.c", 0},
+    {"matmul", "C", "matmul.c", 0},
 };
-enum { N_WAYS = sizeof ways / sizeof *ways, SAMPLES = 15, QUICK_SAMPLES = 7 };
 
 /* What --quick measures: one size of each, small enough for every compiler. */
 static const wl_problem quick[] = {{"race_car", {10}}, {"race_car", {50}},  {"chain", {3, 20}},  {"npmpc", {16, 12}},
@@ -24,42 +38,69 @@ static bool is_quick(const wl_problem *p) {
   return false;
 }
 
-static bool exists(const settings *s, const way *w) {
-  if (s->way && strcmp(s->way, w->name)) return false;
-  return w->kind == WAY_LLVM || *(w->kind == WAY_GCC ? SCALY_BENCH_GCC : SCALY_BENCH_CLANG);
+static void add_way(const settings *s, way all[MAX_WAYS], size_t *n, way w) {
+  bool asked = !s->way || !strcmp(s->way, w.name);
+  if (asked && *n < MAX_WAYS && (w.kind == WAY_LLVM || *w.compiler)) all[(*n)++] = w;
+}
+
+static size_t list_ways(const settings *s, const wl_reference *r, way all[MAX_WAYS]) {
+  size_t n = 0;
+  add_way(s, all, &n, (way){.kind = WAY_LLVM, .name = "llvm", .tier = "best"});
+  add_way(s, all, &n, (way){.kind = WAY_CC, .name = "gcc", .tier = "-O3", .compiler = SCALY_BENCH_GCC});
+  add_way(s, all, &n, (way){.kind = WAY_CC, .name = "clang", .tier = "-O3", .compiler = SCALY_BENCH_CLANG});
+  for (size_t i = 0; i < sizeof hands / sizeof *hands; i++) {
+    const struct hand *h = &hands[i];
+    bool fits = !h->most || r->problem.size[0] <= h->most;
+    if (!strcmp(h->workload, "matmul")) fits = r->problem.size[0] % 16 == 0;
+    if (strcmp(h->workload, r->workload) || strcmp(h->kernel, r->kernel) || !fits) continue;
+    add_way(s, all, &n,
+            (way){.kind = WAY_HAND, .name = "hand", .tier = "gcc", .compiler = SCALY_BENCH_GCC, .file = h->file});
+    add_way(s, all, &n,
+            (way){.kind = WAY_HAND, .name = "hand", .tier = "clang", .compiler = SCALY_BENCH_CLANG, .file = h->file});
+  }
+  if (!strcmp(r->workload, "matmul"))
+    add_way(s, all, &n,
+            (way){.kind = WAY_HAND,
+                  .name = "openblas",
+                  .tier = "1 thread",
+                  .compiler = SCALY_BENCH_GCC,
+                  .file = "matmul_blas.c",
+                  .libraries = "-lopenblas"});
+  return n;
 }
 
 typedef struct candidate {
+  way way;
   worker worker;
   outcome o;
   double samples[SAMPLES];
-  bool present;
+  timing time;
 } candidate;
 
 /* One sample of each in turn: what disturbs the machine for a while disturbs all of them. */
-static void take_turns(const settings *s, candidate *all, timing *times) {
+static void take_turns(const settings *s, candidate *all, size_t n_ways) {
   size_t n = s->quick ? QUICK_SAMPLES : SAMPLES;
   for (size_t k = 0; k < n; k++)
-    for (int w = 0; w < N_WAYS; w++) {
+    for (size_t w = 0; w < n_ways; w++) {
       candidate *c = &all[w];
       if (c->worker.pid <= 0) continue;
       c->samples[k] = worker_sample(&c->worker);
       if (c->worker.pid <= 0) snprintf(c->o.gate, sizeof c->o.gate, "died");
     }
-  for (int w = 0; w < N_WAYS; w++) {
-    times[w] = all[w].worker.pid > 0 ? timing_of(all[w].samples, n) : (timing){-1, -1};
+  for (size_t w = 0; w < n_ways; w++) {
+    all[w].time = all[w].worker.pid > 0 ? timing_of(all[w].samples, n) : (timing){-1, -1};
     worker_end(&all[w].worker);
   }
 }
 
-static void print_one(const settings *s, const wl_reference *r, const char *size, const way *w, const outcome *o,
-                      timing t) {
+static void print_one(const settings *s, const wl_reference *r, const char *size, const candidate *c) {
+  const outcome *o = &c->o;
   measurement m = no_measurement;
   m.workload = r->workload;
   m.size = size;
   m.kernel = r->kernel;
-  m.way = w->name;
-  m.tier = w->tier;
+  m.way = c->way.name;
+  m.tier = c->way.tier;
   m.vector_libm = "none";
   m.lanes = o->lanes;
   m.gate = o->gate;
@@ -67,8 +108,8 @@ static void print_one(const settings *s, const wl_reference *r, const char *size
   m.lower_ms = o->lower_ms;
   m.compile_ms = o->compile_ms;
   m.first_ms = o->first_ms;
-  m.ns = t.ns;
-  m.spread = t.spread;
+  m.ns = c->time.ns;
+  m.spread = c->time.spread;
   m.code_bytes = o->code_bytes;
   m.workspace = o->workspace;
   m.ops = o->ops;
@@ -77,14 +118,15 @@ static void print_one(const settings *s, const wl_reference *r, const char *size
 }
 
 static bool bench_kernel(const settings *s, const wl_reference *r, const char *size) {
-  candidate all[N_WAYS] = {0};
-  timing times[N_WAYS];
+  static candidate all[MAX_WAYS];
+  way ways[MAX_WAYS];
+  size_t n = list_ways(s, r, ways);
   double graph_ms = -1;
-  for (int w = 0; w < N_WAYS; w++) {
+  memset(all, 0, sizeof all);
+  for (size_t w = 0; w < n; w++) {
     candidate *c = &all[w];
-    if (!exists(s, &ways[w])) continue;
-    task t = {s, r, &ways[w], graph_ms < 0};
-    c->present = true;
+    c->way = ways[w];
+    task t = {s, r, &c->way, graph_ms < 0};
     if (!worker_start(&c->worker, &t)) {
       snprintf(c->o.gate, sizeof c->o.gate, "no process could be started");
       continue;
@@ -93,12 +135,11 @@ static bool bench_kernel(const settings *s, const wl_reference *r, const char *s
     if (c->o.graph_ms >= 0) graph_ms = c->o.graph_ms;
     if (strcmp(c->o.gate, "ok")) worker_end(&c->worker);
   }
-  take_turns(s, all, times);
+  take_turns(s, all, n);
   bool fine = true;
-  for (int w = 0; w < N_WAYS; w++) {
-    if (!all[w].present) continue;
-    all[w].o.graph_ms = graph_ms;
-    print_one(s, r, size, &ways[w], &all[w].o, times[w]);
+  for (size_t w = 0; w < n; w++) {
+    all[w].o.graph_ms = all[w].way.kind == WAY_HAND ? -1 : graph_ms;
+    print_one(s, r, size, &all[w]);
     fine &= !strcmp(all[w].o.gate, "ok");
   }
   return fine;

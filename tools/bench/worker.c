@@ -1,6 +1,8 @@
 /* Owns the process that compiles one kernel in one way, and the conversation with it. */
 #include "tools/bench/worker.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,15 +11,29 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tools/measure/foreign.h"
+
 enum { MAX_RUNS = 9, MAX_PORTS = 16 };
+static const outcome no_outcome = {.graph_ms = -1,
+                                   .lower_ms = -1,
+                                   .compile_ms = -1,
+                                   .first_ms = -1,
+                                   .code_bytes = -1,
+                                   .workspace = -1,
+                                   .ops = -1,
+                                   .peak_kb = -1,
+                                   .lanes = -1};
 static const double repeat_ms = 120; /* what is over sooner is repeated, and its median taken */
 
 /* ---- inside: compiling ---- */
 
+static sc_lower_options lowering(const way *w) {
+  return (sc_lower_options){.passes = w->passes};
+}
+
 static sc_kernel *compile(const task *t, const sc_program *p) {
   if (t->way->kind == WAY_LLVM) return sc_jit_program(p, &(sc_jit_options){.plugin_dir = SCALY_TEST_PLUGIN_DIR});
-  const char *compiler[] = {t->way->kind == WAY_GCC ? SCALY_BENCH_GCC : SCALY_BENCH_CLANG, NULL};
-  const char *flags[] = {t->way->tier, NULL};
+  const char *compiler[] = {t->way->compiler, NULL}, *flags[] = {t->way->tier, NULL};
   return sc_compile_cc_program(p, &(sc_cc_options){.compiler = compiler, .flags = flags});
 }
 
@@ -47,25 +63,32 @@ static double time_graph(const wl_reference *r) {
   return median_of(ms, n);
 }
 
-typedef struct made {
-  sc_program *program;
-  sc_kernel *kernel;
-} made;
+/* What is called. */
+typedef struct subject {
+  sc_entry entry;
+  size_t w_bytes;
+} subject;
 
 /* From the function to machine code, repeated while that is quick; the last one is kept. */
-static made make(const task *t, const sc_function *f, outcome *o) {
+static subject make(const task *t, const sc_function *f, outcome *o) {
   double lower[MAX_RUNS], code[MAX_RUNS], total = 0;
   size_t n = 0;
-  made m = {0};
+  sc_program *p = NULL;
+  sc_kernel *k = NULL;
+  sc_lower_options options = lowering(t->way);
   while (n < MAX_RUNS && (!n || total < repeat_ms)) {
-    sc_kernel_release(m.kernel);
-    sc_program_destroy(m.program);
+    sc_kernel_release(k);
+    sc_program_destroy(p);
     double start = wall_ms();
-    m.program = sc_lower(f, NULL);
+    p = sc_lower(f, &options);
     double lowered = wall_ms();
-    m.kernel = m.program ? compile(t, m.program) : NULL;
+    k = p ? compile(t, p) : NULL;
     double done = wall_ms();
-    if (!m.kernel) return m;
+    if (!k) {
+      const sc_diagnostic *d = sc_context_error(sc_function_context(f));
+      snprintf(o->gate, sizeof o->gate, "%.250s", d ? d->message : "no kernel");
+      return (subject){0};
+    }
     lower[n] = lowered - start;
     code[n] = done - lowered;
     total += done - start;
@@ -73,7 +96,37 @@ static made make(const task *t, const sc_function *f, outcome *o) {
   }
   o->lower_ms = median_of(lower, n);
   o->compile_ms = median_of(code, n);
-  return m;
+  o->ops = sc_program_statistics(p).operations;
+  o->code_bytes = (int64_t)sc_kernel_code_bytes(k);
+  o->workspace = (int64_t)sc_kernel_workspace_bytes(k);
+  return (subject){sc_kernel_entry(k), sc_kernel_workspace_bytes(k)};
+}
+
+/* A kernel written by hand, compiled for this size with what its arithmetic allows. */
+static subject make_by_hand(const task *t, const sc_function *f, outcome *o) {
+  static foreign module;
+  char path[4096], sizes[WL_MAX_SIZES][64];
+  const char *compiler[] = {t->way->compiler, NULL}, *libraries[] = {t->way->libraries, "-lmvec", NULL};
+  const char *flags[16] = {"-O3",
+                           "-march=native",
+                           "-fno-math-errno",
+                           "-fno-signed-zeros",
+                           "-ffinite-math-only",
+                           "-fno-trapping-math",
+                           "-ffp-contract=fast"};
+  int n = 7;
+  for (int k = 0; k < WL_MAX_SIZES; k++) {
+    const char *name = wl_size_name(t->r->workload, k);
+    if (!name) break;
+    snprintf(sizes[k], sizeof sizes[k], "-DHAND_%c=%" PRId64, name[0] & ~32, t->r->problem.size[k]);
+    flags[n++] = sizes[k];
+  }
+  snprintf(path, sizeof path, SCALY_TEST_SOURCE_DIR "/tests/data/hand/%s", t->way->file);
+  foreign_source source = {path, sc_function_name(f), compiler, flags, libraries[0] ? libraries : libraries + 1};
+  if (!foreign_open(&module, &source, o->gate, sizeof o->gate)) return (subject){0};
+  o->compile_ms = module.compile_ms;
+  o->code_bytes = (int64_t)module.code_bytes;
+  return (subject){module.entry, 0};
 }
 
 /* ---- inside: running ---- */
@@ -84,25 +137,28 @@ static void *room(int64_t bytes) {
   return memset(p, 0, ((size_t)bytes + 127) / 64 * 64);
 }
 
+static int64_t stored(const sc_function *f) {
+  return sc_expr_size(sc_function_output(f, 0));
+}
+
 /* Buffers that last as long as the process. */
-static timed_call prepare(const wl_reference *r, sc_kernel *k) {
+static timed_call prepare(const wl_reference *r, const sc_function *f, subject s) {
   static const void *in[MAX_PORTS];
   static void *out[MAX_PORTS];
   int64_t first = 0;
-  for (size_t i = 0; i < sc_kernel_input_count(k); i++) {
-    const sc_port *port = sc_kernel_input(k, i);
-    double *v = room(port->count * 8);
-    first = wl_input(&r->problem, port->name, first, port->count, v);
+  for (size_t i = 0; i < sc_function_input_count(f); i++) {
+    int64_t n = sc_expr_size(sc_function_input(f, i));
+    double *v = room(n * 8);
+    first = wl_input(&r->problem, sc_function_input_name(f, i), first, n, v);
     in[i] = v;
   }
-  out[0] = room(sc_kernel_output(k, 0)->count * 8);
-  return (timed_call){sc_kernel_entry(k), in, out, room((int64_t)sc_kernel_workspace_bytes(k))};
+  out[0] = room(stored(f) * 8);
+  return (timed_call){s.entry, in, out, room((int64_t)s.w_bytes)};
 }
 
-static void check(const wl_reference *r, const sc_kernel *k, const double *v, outcome *o) {
-  const sc_port *port = sc_kernel_output(k, 0);
-  if (wl_pattern_agrees(r, port->pattern, o->gate, sizeof o->gate) &&
-      wl_agrees(r, port->count, v, wl_tolerance(r->kernel), o->gate, sizeof o->gate))
+static void check(const wl_reference *r, const sc_function *f, const double *v, outcome *o) {
+  if (wl_pattern_agrees(r, sc_function_output_pattern(f, 0), o->gate, sizeof o->gate) &&
+      wl_agrees(r, stored(f), v, wl_tolerance(r->kernel), o->gate, sizeof o->gate))
     snprintf(o->gate, sizeof o->gate, "ok");
 }
 
@@ -110,38 +166,33 @@ static void say(int to, const void *data, size_t n) {
   if (write(to, data, n) != (ssize_t)n) _exit(1);
 }
 
+static timed_call first_result(const task *t, const sc_function *f, outcome *o) {
+  timed_call call = {0};
+  subject s = t->way->kind == WAY_HAND ? make_by_hand(t, f, o) : make(t, f, o);
+  if (!s.entry) return call;
+  call = prepare(t->r, f, s);
+  double start = wall_ms();
+  int status = call.entry(call.in, call.out, NULL, call.w, 0);
+  o->first_ms = fmax(o->lower_ms, 0) + o->compile_ms + (wall_ms() - start);
+  if (status)
+    snprintf(o->gate, sizeof o->gate, "the kernel returned %d", status);
+  else
+    check(t->r, f, call.out[0], o);
+  return call;
+}
+
 static _Noreturn void body(const task *t, int from, int to) {
-  outcome o = {.graph_ms = -1,
-               .lower_ms = -1,
-               .compile_ms = -1,
-               .first_ms = -1,
-               .code_bytes = -1,
-               .workspace = -1,
-               .ops = -1,
-               .peak_kb = -1,
-               .lanes = 1};
-  snprintf(o.gate, sizeof o.gate, "no kernel");
-  warm_up(t);
+  outcome o = no_outcome;
+  setenv("OPENBLAS_NUM_THREADS", "1", 1);
+  if (t->way->kind != WAY_HAND) warm_up(t);
   if (t->time_graph) o.graph_ms = time_graph(t->r);
   sc_context *cx = sc_context_create(NULL);
   sc_function *f = wl_kernel(cx, &t->r->problem, t->r->kernel);
-  made m = f ? make(t, f, &o) : (made){0};
   timed_call call = {0};
-  if (m.kernel) {
-    o.ops = sc_program_statistics(m.program).operations;
-    o.code_bytes = (int64_t)sc_kernel_code_bytes(m.kernel);
-    o.workspace = (int64_t)sc_kernel_workspace_bytes(m.kernel);
-    call = prepare(t->r, m.kernel);
-    double start = wall_ms();
-    int status = call.entry(call.in, call.out, NULL, call.w, 0);
-    o.first_ms = o.lower_ms + o.compile_ms + (wall_ms() - start);
-    if (status)
-      snprintf(o.gate, sizeof o.gate, "the kernel returned %d", status);
-    else
-      check(t->r, m.kernel, call.out[0], &o);
-  } else if (sc_context_error(cx)) {
-    snprintf(o.gate, sizeof o.gate, "%.250s", sc_context_error(cx)->message);
-  }
+  if (f)
+    call = first_result(t, f, &o);
+  else
+    snprintf(o.gate, sizeof o.gate, "%.250s", sc_context_error(cx) ? sc_context_error(cx)->message : "no function");
   o.peak_kb = peak_kb();
   say(to, &o, sizeof o);
   timing_pin();
@@ -199,15 +250,7 @@ void worker_end(worker *w) {
 void worker_outcome(worker *w, double limit_s, outcome *out) {
   double start = wall_ms();
   if (receive(w, out, sizeof *out, limit_s)) return;
-  *out = (outcome){.graph_ms = -1,
-                   .lower_ms = -1,
-                   .compile_ms = -1,
-                   .first_ms = -1,
-                   .code_bytes = -1,
-                   .workspace = -1,
-                   .ops = -1,
-                   .peak_kb = -1,
-                   .lanes = -1};
+  *out = no_outcome;
   if (wall_ms() - start >= limit_s * 1e3)
     snprintf(out->gate, sizeof out->gate, "no result within %g s", limit_s);
   else

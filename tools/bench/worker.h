@@ -7,11 +7,15 @@
 
 #include "tools/bench/bench.h"
 
-typedef enum way_kind { WAY_LLVM, WAY_GCC, WAY_CLANG } way_kind;
+typedef enum way_kind { WAY_LLVM, WAY_CC, WAY_HAND } way_kind;
 
 typedef struct way {
-  const char *name, *tier;
   way_kind kind;
+  const char *name, *tier;
+  const char *compiler;  /* CC, HAND */
+  const char *file;      /* HAND: in tests/data/hand */
+  const char *libraries; /* HAND: one option for the linker, or NULL */
+  const char *passes;    /* LLVM, CC: as sc_lower_options takes them; NULL: all */
 } way;
 
 /* What a worker knows of its kernel once it has run; a plain block, sent through a pipe. */
