@@ -335,19 +335,37 @@ static bool is_long(const splitting *x, sci_block b) {
   return false;
 }
 
+static void mark_repeated(sci_block b, bool in_loop, bool *repeated) {
+  for (uint32_t i = 0; i < b.n; i++) {
+    if (b.stmts[i].kind == SCI_S_LOOP) mark_repeated(b.stmts[i].loop->body, true, repeated);
+    if (b.stmts[i].kind == SCI_S_CALL && in_loop) repeated[b.stmts[i].call->proc] = true;
+  }
+}
+
+/* Per procedure, whether to split it: those that loops call stay whole, for lanes to take their bodies into the loop.
+ */
+static bool *long_procs(const splitting *x, const sci_program *p) {
+  bool *is = SCI_ZEROS(x->a, bool, p->n_procs), *repeated = SCI_ZEROS(x->a, bool, p->n_procs), any = false;
+  for (uint32_t i = p->n_procs; i-- > 0;) {
+    mark_repeated(p->procs[i]->body, repeated[i], repeated);
+    is[i] = !repeated[i] && is_long(x, p->procs[i]->body);
+    any |= is[i];
+  }
+  return any ? is : NULL;
+}
+
 sci_program *sci_split_procs(const sci_program *p, int64_t *changes) {
   sci_store *s = p->store;
   splitting x = {.s = s, .a = &s->env->scratch, .changes = changes};
-  bool any = false;
-  for (uint32_t i = 0; i < p->n_procs; i++) any |= is_long(&x, p->procs[i]->body);
-  if (!any) return NULL;
+  const bool *is = long_procs(&x, p);
+  if (!is) return NULL;
   x.piece_of = SCI_ZEROS(x.a, uint32_t, s->n_names);
   x.slot = SCI_ZEROS(x.a, uint32_t, s->n_names);
   x.repeats = SCI_ZEROS(x.a, const sci_stmt *, s->n_names);
   uint32_t *moved = SCI_ARRAY(x.a, uint32_t, p->n_procs);
   for (uint32_t i = 0; i < p->n_procs; i++) {
     const sci_proc *q = sci_proc_renumbered(s, p->procs[i], moved);
-    if (is_long(&x, q->body))
+    if (is[i])
       split_proc(&x, p, q);
     else
       sci_vec_push(x.a, &x.procs, q);

@@ -43,7 +43,8 @@ static const char text[] =
     "      prog.store prog.add(prog.mul(%w, %w), prog.mul(%c, %w)), %b[%j]\n"
     "    }\n"
     "  }\n"
-    "  prog.proc @f(%x: memref<4xfloat64>, %y: memref<6xfloat64 output>) {lowering=\"block\"} {\n"
+    "  prog.proc @f(%x: memref<4xfloat64>, %y: memref<6xfloat64 output>, %z: memref<4xfloat64 output>) "
+    "{lowering=\"block\"} {\n"
     "    prog.local %u : memref<4xfloat64>\n"
     "    %dead = prog.load %x[0]\n"
     "    %late = prog.load %x[1]\n"
@@ -55,6 +56,8 @@ static const char text[] =
     "      prog.store %p, %y[prog.add(%j, 2)]\n"
     "      prog.store prog.add(prog.exp(%p), %late), %y[prog.sub(1, %j)]\n"
     "    }\n"
+    "    prog.for %l = 0 to 2 step 1 {kind=independent} { prog.store 1, %z[prog.mul(%l, 2)] }\n"
+    "    prog.for %m = 0 to 2 step 1 {kind=independent} { prog.store 2, %z[prog.add(prog.mul(%m, 2), 1)] }\n"
     "  }\n"
     "}\n";
 
@@ -167,7 +170,7 @@ static void check_settled(sc_context *cx, const sc_program *p) {
   sc_program_stats s = sc_program_statistics(q);
   cr_expect_eq(s.procedures, 2);
   cr_expect_eq(s.math_calls, 4 + 2);
-  cr_expect_eq(s.stores, 4 + 2 + 4);
+  cr_expect_eq(s.stores, 4 + 2 + 4 + 4);
   sc_string_free(cx, a);
   sc_string_free(cx, b);
   sc_program_destroy(again);
