@@ -12,7 +12,7 @@
 
 #include "lib/base/env.h"
 #include "lib/module/backend.h"
-#include "lib/program/program.h"
+#include "lib/program/lanes.h"
 
 #if LLVM_VERSION_MAJOR < 19
 #error "LLVM 19 or newer is needed"
@@ -73,6 +73,7 @@ typedef struct sci_llvm_slot {
   uint32_t scope; /* id of the scope; 0: everywhere */
   uint32_t level; /* and its depth */
   uint32_t epoch; /* of the mutable names it was computed from; 0: none */
+  LLVMValueRef splat; /* a scalar in every lane of the loop that last asked for it */
 } sci_llvm_slot;
 
 /* A procedure's body or a loop's: code is appended to the end of the scope's current block. */
@@ -117,6 +118,13 @@ typedef struct sci_llvm_emitter {
   bool names_shown;
   unsigned md_scope, md_noalias; /* kinds of metadata */
 
+  /* the vector loop that is being spelled in lanes */
+  sci_lane_facts lanes;
+  bool has_lanes; /* `lanes` covers the store */
+  uint32_t width; /* lanes; 0: no such loop */
+  /* A chunk with fewer iterations than lanes: which one each lane computes, counted from the first. NULL: its own. */
+  LLVMValueRef *lane_at;
+
   LLVMValueRef function; /* being built */
   uint32_t proc;         /* its index + 1 */
   LLVMValueRef workspace;
@@ -142,6 +150,15 @@ const sci_llvm_group *sci_llvm_group_of(sci_llvm_emitter *e, uint32_t group);
 
 /* stmt.c */
 void sci_llvm_emit_block(sci_llvm_emitter *e, sci_block block);
+
+/* A scalar in every lane. */
+LLVMValueRef sci_llvm_splat(sci_llvm_emitter *e, LLVMBuilderRef b, LLVMValueRef scalar);
+/* What an access touches, for alias analysis. */
+void sci_llvm_mark(sci_llvm_emitter *e, LLVMValueRef access, const sci_llvm_storage *storage);
+void sci_llvm_set_name(sci_llvm_emitter *e, sci_name n, LLVMValueRef value);
+
+/* lanes.c: the accesses of a block in lanes. Return false when the statement is to be spelled as it stands, in scalars. */
+bool sci_llvm_lane_access(sci_llvm_emitter *e, sci_block block, uint32_t at, sci_runs *runs);
 
 /* value.c: values where they are needed. */
 LLVMValueRef sci_llvm_value(sci_llvm_emitter *e, sci_val v);

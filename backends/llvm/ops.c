@@ -41,6 +41,19 @@ static LLVMValueRef same_type(sci_llvm_emitter *e, LLVMBuilderRef b, const char 
   return intrinsic(e, b, name, &type, 1, args, n);
 }
 
+/* The scalar routine for each lane: where no library has one for all. */
+static LLVMValueRef by_lane(sci_llvm_emitter *e, LLVMBuilderRef b, LLVMTypeRef type, LLVMValueRef f, LLVMValueRef *args, unsigned n) {
+  LLVMValueRef all = LLVMGetPoison(LLVMTypeOf(args[0])), one[3];
+  for (unsigned lane = 0; lane < LLVMGetVectorSize(LLVMTypeOf(args[0])); lane++) {
+    LLVMValueRef at = LLVMConstInt(e->i32, lane, false);
+    for (unsigned i = 0; i < n; i++) one[i] = LLVMBuildExtractElement(b, args[i], at, "");
+    LLVMValueRef r = LLVMBuildCall2(b, type, f, one, n, "");
+    LLVMAddCallSiteAttribute(r, SCI_LLVM_FUNCTION, e->nobuiltin);
+    all = LLVMBuildInsertElement(b, all, r, at, "");
+  }
+  return all;
+}
+
 /* A routine of the math library: no memory, no exceptions, and never taken for something LLVM may rewrite. */
 static LLVMValueRef call(sci_llvm_emitter *e, LLVMBuilderRef b, const char *stem, sc_dtype dtype, LLVMValueRef *args, unsigned n) {
   char name[16];
@@ -55,6 +68,7 @@ static LLVMValueRef call(sci_llvm_emitter *e, LLVMBuilderRef b, const char *stem
     for (size_t i = 0; i < sizeof e->math_attributes / sizeof *e->math_attributes; i++)
       LLVMAddAttributeAtIndex(f, SCI_LLVM_FUNCTION, e->math_attributes[i]);
   }
+  if (LLVMGetTypeKind(LLVMTypeOf(args[0])) == LLVMVectorTypeKind) return by_lane(e, b, type, f, args, n);
   LLVMValueRef r = LLVMBuildCall2(b, type, f, args, n, "");
   LLVMAddCallSiteAttribute(r, SCI_LLVM_FUNCTION, e->nobuiltin);
   return r;

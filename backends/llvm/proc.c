@@ -113,6 +113,10 @@ static LLVMValueRef begin(sci_llvm_emitter *e, const char *name, LLVMTypeRef typ
   add_text_attribute(e, f, "frame-pointer", "all");
   add_text_attribute(e, f, "target-cpu", e->target->cpu);
   if (e->target->features[0]) add_text_attribute(e, f, "target-features", e->target->features);
+  if (e->program->target.lanes == 8) { /* else code for Intel servers keeps to half the width */
+    add_text_attribute(e, f, "prefer-vector-width", "512");
+    add_text_attribute(e, f, "min-legal-vector-width", "512");
+  }
   e->function = f;
   e->groups = READ_ONLY + 1;
   memset(e->group, 0, sizeof e->group);

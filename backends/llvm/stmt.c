@@ -6,10 +6,13 @@ static uint32_t level(const sci_llvm_emitter *e) {
 }
 
 /* A mutable name is never "available elsewhere": what is computed from it belongs to the present epoch. */
-static void set_name(sci_llvm_emitter *e, sci_name n, LLVMValueRef value) {
+void sci_llvm_set_name(sci_llvm_emitter *e, sci_name n, LLVMValueRef value) {
   bool is_mutable = e->store->names[n].is_mutable;
   if (is_mutable) e->epoch++;
-  e->names[n] = (sci_llvm_slot){value, e->scopes.data[level(e)].id, level(e), is_mutable};
+  bool varies = e->width && n < e->lanes.n_names && e->lanes.name[n];
+  if (varies && LLVMGetTypeKind(LLVMTypeOf(value)) != LLVMVectorTypeKind)
+    value = sci_llvm_splat(e, sci_llvm_builder(e), value);
+  e->names[n] = (sci_llvm_slot){value, e->scopes.data[level(e)].id, level(e), is_mutable, NULL};
 }
 
 static void decorate(const sci_llvm_emitter *e, LLVMValueRef value, const char *hint) {
@@ -17,7 +20,7 @@ static void decorate(const sci_llvm_emitter *e, LLVMValueRef value, const char *
 }
 
 /* Storages that share no memory are told apart by scopes: an access is in its storage's and in none of the others'. */
-static void mark(sci_llvm_emitter *e, LLVMValueRef access, const sci_llvm_storage *storage) {
+void sci_llvm_mark(sci_llvm_emitter *e, LLVMValueRef access, const sci_llvm_storage *storage) {
   if (e->groups < 2) return;
   const sci_llvm_group *g = sci_llvm_group_of(e, storage->group);
   LLVMSetMetadata(access, e->md_scope, g->scope);
@@ -31,10 +34,10 @@ static void emit_load(sci_llvm_emitter *e, const sci_stmt *st) {
   sc_dtype dtype = (sc_dtype)e->store->bufs[st->buf].dtype;
   LLVMValueRef value = LLVMBuildLoad2(b, e->elements[dtype], at, "");
   LLVMSetAlignment(value, (unsigned)sc_dtype_size(dtype));
-  mark(e, value, &storage);
+  sci_llvm_mark(e, value, &storage);
   if (dtype == SC_BOOL) value = LLVMBuildICmp(b, LLVMIntNE, value, LLVMConstInt(e->elements[SC_BOOL], 0, false), "");
   decorate(e, value, e->store->names[st->name].hint);
-  set_name(e, st->name, value);
+  sci_llvm_set_name(e, st->name, value);
 }
 
 static void emit_store(sci_llvm_emitter *e, const sci_stmt *st) {
@@ -46,14 +49,14 @@ static void emit_store(sci_llvm_emitter *e, const sci_stmt *st) {
   if (dtype == SC_BOOL) value = LLVMBuildZExt(b, value, e->elements[SC_BOOL], "");
   LLVMValueRef store = LLVMBuildStore(b, value, at);
   LLVMSetAlignment(store, (unsigned)sc_dtype_size(dtype));
-  mark(e, store, &storage);
+  sci_llvm_mark(e, store, &storage);
 }
 
 /* An immutable name is its value, wherever that was computed. */
 static void emit_assign(sci_llvm_emitter *e, const sci_stmt *st) {
   sci_llvm_slot slot = sci_llvm_slot_of(e, st->value);
   if (e->store->names[st->name].is_mutable || slot.epoch) {
-    set_name(e, st->name, slot.value);
+    sci_llvm_set_name(e, st->name, slot.value);
   } else {
     decorate(e, slot.value, e->store->names[st->name].hint);
     e->names[st->name] = slot;
@@ -101,15 +104,32 @@ static void emit_once(sci_llvm_emitter *e, const sci_loop *l) {
   sci_llvm_emit_block(e, l->body);
 }
 
+static LLVMValueRef smaller(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y) {
+  return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSLT, x, y, ""), x, y, "");
+}
+
+/* Where a trip's iteration is: the loop's variable, but for the last chunk of a loop in lanes. */
+typedef struct chunks {
+  int64_t last; /* overlapping: where the last chunk starts; -1: wherever the variable is */
+  bool all_masked;
+  int64_t end; /* of the loop's iterations */
+} chunks;
+
+/* The lanes past the last iteration do what that one does. */
+static void clamp_lanes(sci_llvm_emitter *e, const sci_loop *l, const chunks *c, LLVMValueRef at) {
+  LLVMBuilderRef b = sci_llvm_builder(e);
+  int64_t step = l->step / e->width;
+  e->lane_at = SCI_ARRAY(&e->env->scratch, LLVMValueRef, e->width);
+  LLVMValueRef left = LLVMBuildSub(b, LLVMConstInt(e->i64, (uint64_t)(c->end - step), true), at, "");
+  if (step != 1) left = LLVMBuildSDiv(b, left, LLVMConstInt(e->i64, (uint64_t)step, false), "");
+  for (uint32_t i = 0; i < e->width; i++)
+    e->lane_at[i] = i ? smaller(b, LLVMConstInt(e->i64, i, false), left) : LLVMConstInt(e->i64, 0, false);
+}
+
 /* The loop is entered without a test, its trip count being known and not zero; the test is at the end of the body. The block before
  * it stays open while the body is built, so that values of outer scopes can still be added to it. */
-static void emit_loop(sci_llvm_emitter *e, const sci_loop *l) {
+static void emit_trips(sci_llvm_emitter *e, const sci_loop *l, const chunks *form) {
   int64_t trips = sci_loop_trips(l);
-  if (trips == 0) return;
-  if (trips == 1) {
-    emit_once(e, l);
-    return;
-  }
   LLVMBuilderRef outer = sci_llvm_builder(e);
   carried_list list = {0};
   find_carried(e, l->body, &list);
@@ -118,12 +138,15 @@ static void emit_loop(sci_llvm_emitter *e, const sci_loop *l) {
   LLVMBuilderRef b = sci_llvm_builder(e);
   const char *hint = e->store->vars[l->var].hint;
   LLVMValueRef at = LLVMBuildPhi(b, e->i64, e->names_shown && hint ? hint : "");
-  e->vars[l->var] = (sci_llvm_slot){at, e->scopes.data[level(e)].id, level(e), 0};
+  LLVMValueRef first = form && form->last >= 0 ? smaller(b, at, LLVMConstInt(e->i64, (uint64_t)form->last, true)) : at;
   for (size_t i = 0; i < list.n; i++) {
     list.data[i].phi = LLVMBuildPhi(b, LLVMTypeOf(list.data[i].before), "");
-    set_name(e, list.data[i].name, list.data[i].phi);
+    sci_llvm_set_name(e, list.data[i].name, list.data[i].phi);
   }
+  e->vars[l->var] = (sci_llvm_slot){first, e->scopes.data[level(e)].id, level(e), 0, NULL};
+  if (form && form->all_masked) clamp_lanes(e, l, form, at);
   sci_llvm_emit_block(e, l->body);
+  e->lane_at = NULL;
   bool no_wrap = l->start >= 0 && l->stop <= INT64_MAX - l->step;
   LLVMValueRef step = LLVMConstInt(e->i64, (uint64_t)l->step, false);
   LLVMValueRef next = no_wrap ? LLVMBuildNSWAdd(b, at, step, "") : LLVMBuildAdd(b, at, step, "");
@@ -141,12 +164,72 @@ static void emit_loop(sci_llvm_emitter *e, const sci_loop *l) {
   }
   LLVMBuildBr(outer, body);
   LLVMPositionBuilderAtEnd(outer, after);
-  for (size_t i = 0; i < list.n; i++) set_name(e, list.data[i].name, e->names[list.data[i].name].value);
+  for (size_t i = 0; i < list.n; i++) sci_llvm_set_name(e, list.data[i].name, e->names[list.data[i].name].value);
+}
+
+/* One chunk, in a scope of its own: the body is spelled again for another. */
+static void emit_chunk(sci_llvm_emitter *e, const sci_loop *l, int64_t start) {
+  LLVMBuilderRef outer = sci_llvm_builder(e);
+  LLVMBasicBlockRef block = LLVMAppendBasicBlockInContext(e->cx, e->function, "chunk");
+  sci_llvm_scope_open(e, block);
+  LLVMValueRef at = LLVMConstInt(e->i64, (uint64_t)start, true);
+  e->vars[l->var] = (sci_llvm_slot){at, e->scopes.data[level(e)].id, level(e), 0, NULL};
+  sci_llvm_emit_block(e, l->body);
+  LLVMBasicBlockRef last = LLVMGetInsertBlock(sci_llvm_builder(e));
+  sci_llvm_scope_close(e);
+  LLVMBuildBr(outer, block);
+  LLVMPositionBuilderAtEnd(outer, last);
+}
+
+/* A chunk of fewer iterations than lanes: those that are left over repeat the last. */
+static void emit_rest(sci_llvm_emitter *e, const sci_loop *l, int64_t done, int64_t rest) {
+  e->lane_at = SCI_ARRAY(&e->env->scratch, LLVMValueRef, e->width);
+  for (uint32_t i = 0; i < e->width; i++)
+    e->lane_at[i] = LLVMConstInt(e->i64, i < rest ? i : (uint64_t)rest - 1, false);
+  emit_chunk(e, l, l->start + done * l->step);
+  e->lane_at = NULL;
+}
+
+/* Chunks of `width` iterations; the loop's variable is that of the chunk's first. */
+static void emit_chunks(sci_llvm_emitter *e, const sci_loop *l, int64_t width) {
+  int64_t trips = sci_loop_trips(l), whole = trips / width, rest = trips % width;
+  chunks c = {.last = -1, .end = l->start + trips * l->step};
+  sci_loop by_chunk = *l;
+  if (!e->has_lanes) sci_lanes_init(&e->lanes, e->store, &e->env->scratch);
+  e->has_lanes = true;
+  sci_lanes_enter(&e->lanes, l);
+  e->width = (uint32_t)width;
+  by_chunk.step = l->step * width;
+  if (rest && l->tail == SCI_TAIL_OVERLAP) {
+    c.last = l->start + (trips - width) * l->step;
+    whole++;
+  }
+  if (rest && l->tail == SCI_TAIL_ALL) {
+    c.all_masked = true;
+    whole++;
+  }
+  by_chunk.stop = l->start + whole * by_chunk.step;
+  if (whole == 1) emit_chunk(e, l, l->start);
+  else emit_trips(e, &by_chunk, &c);
+  if (rest && l->tail == SCI_TAIL_MASKED) emit_rest(e, l, trips - rest, rest);
+  e->width = 0;
+}
+
+static void emit_loop(sci_llvm_emitter *e, const sci_loop *l) {
+  int64_t trips = sci_loop_trips(l);
+  int width = sci_loop_lanes(l, e->program->target.lanes);
+  if (trips == 0) return;
+  if (width > 1) emit_chunks(e, l, width);
+  else if (trips == 1) emit_once(e, l);
+  else emit_trips(e, l, NULL);
 }
 
 void sci_llvm_emit_block(sci_llvm_emitter *e, sci_block block) {
+  sci_runs runs = {0};
+  if (e->width) runs = sci_lane_runs(&e->lanes, block);
   for (uint32_t i = 0; i < block.n; i++) {
     const sci_stmt *st = &block.stmts[i];
+    if (e->width && sci_llvm_lane_access(e, block, i, &runs)) continue;
     switch ((sci_stmt_kind)st->kind) {
     case SCI_S_LOAD: emit_load(e, st); break;
     case SCI_S_STORE: emit_store(e, st); break;

@@ -42,6 +42,37 @@ static const sci_llvm_slot *find(sci_llvm_emitter *e, sci_val v) {
   return available(e, &e->values[v]) ? &e->values[v] : NULL;
 }
 
+LLVMValueRef sci_llvm_splat(sci_llvm_emitter *e, LLVMBuilderRef b, LLVMValueRef scalar) {
+  LLVMValueRef lanes[16];
+  if (LLVMIsConstant(scalar)) {
+    for (uint32_t i = 0; i < e->width; i++) lanes[i] = scalar;
+    return LLVMConstVector(lanes, e->width);
+  }
+  LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(scalar), e->width);
+  LLVMValueRef one = LLVMBuildInsertElement(b, LLVMGetPoison(type), scalar, LLVMConstInt(e->i32, 0, false), "");
+  LLVMValueRef zeros = LLVMConstNull(LLVMVectorType(e->i32, e->width));
+  return LLVMBuildShuffleVector(b, one, LLVMGetPoison(type), zeros, "");
+}
+
+static bool is_vector(LLVMValueRef v) {
+  return LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMVectorTypeKind;
+}
+
+/* Put where the scalar is computed, and kept beside it. */
+static LLVMValueRef splat_of(sci_llvm_emitter *e, sci_llvm_slot *slot) {
+  bool kept = slot->splat && LLVMGetVectorSize(LLVMTypeOf(slot->splat)) == e->width;
+  if (!kept) slot->splat = sci_llvm_splat(e, scope_at(e, slot->scope ? slot->level : 0)->builder, slot->value);
+  return slot->splat;
+}
+
+static void widen_operands(sci_llvm_emitter *e, const sci_value *x, LLVMValueRef *args) {
+  bool any = false;
+  unsigned arity = sci_ops[x->op].arity;
+  for (unsigned i = 0; i < arity; i++) any |= is_vector(args[i]);
+  for (unsigned i = x->op == SCI_OP_select; any && i < arity; i++)
+    if (!is_vector(args[i])) args[i] = splat_of(e, (sci_llvm_slot *)(uintptr_t)find(e, x->args[i]));
+}
+
 static void compute(sci_llvm_emitter *e, sci_val v) {
   const sci_value *x = sci_value_at(e->store, v);
   unsigned arity = sci_ops[x->op].arity;
@@ -55,9 +86,10 @@ static void compute(sci_llvm_emitter *e, sci_val v) {
     moment |= a->epoch != 0;
   }
   if (moment) level = (uint32_t)e->depth - 1;
+  if (e->width) widen_operands(e, x, args);
   sc_dtype from = (sc_dtype)sci_value_at(e->store, x->args[x->op == SCI_OP_select])->dtype;
   LLVMValueRef value = sci_llvm_op(e, scope_at(e, level)->builder, (sci_op)x->op, from, (sc_dtype)x->dtype, args);
-  e->values[v] = (sci_llvm_slot){value, scope_at(e, level)->id, level, moment ? e->epoch : 0};
+  e->values[v] = (sci_llvm_slot){value, scope_at(e, level)->id, level, moment ? e->epoch : 0, NULL};
 }
 
 sci_llvm_slot sci_llvm_slot_of(sci_llvm_emitter *e, sci_val v) {

@@ -57,6 +57,7 @@ SC_API sc_status sc_program_verify(const sc_program *p);
 typedef struct sc_program_stats {
   int64_t operations;  /* scalar operations executed by one call, loops counted by their trips; index arithmetic not counted */
   int64_t statements, loops, procedures, math_calls;
+  int64_t vector_loops; /* of the loops: those that run in lanes */
   int64_t loads, stores;
   int64_t workspace_bytes, stack_bytes, table_bytes;
 } sc_program_stats;

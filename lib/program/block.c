@@ -43,7 +43,18 @@ void sci_emit_assign(sci_block_builder *b, sci_name n, sci_val value) {
 sci_stmt sci_loop_stmt(sci_store *s, sci_loop_kind kind, sci_var var, int64_t start, int64_t stop, int64_t step,
                        sci_block body) {
   sci_loop *l = SCI_NEW(&s->arena, sci_loop);
-  *l = (sci_loop){var, (uint8_t)kind, start, stop, step, body};
+  *l = (sci_loop){.var = var, .kind = (uint8_t)kind, .start = start, .stop = stop, .step = step, .body = body};
+  return (sci_stmt){.kind = SCI_S_LOOP, .name = SCI_NIL, .buf = SCI_NIL, .index = SCI_NIL, .value = SCI_NIL, .loop = l};
+}
+
+sci_stmt sci_vector_stmt(sci_store *s, const sci_loop *like, sci_block body, int lanes, sc_dtype of, sci_tail tail) {
+  sci_loop *l = SCI_NEW(&s->arena, sci_loop);
+  *l = *like;
+  l->kind = SCI_LOOP_VECTOR;
+  l->body = body;
+  l->lanes = (uint8_t)lanes;
+  l->of = (uint8_t)of;
+  l->tail = (uint8_t)tail;
   return (sci_stmt){.kind = SCI_S_LOOP, .name = SCI_NIL, .buf = SCI_NIL, .index = SCI_NIL, .value = SCI_NIL, .loop = l};
 }
 

@@ -76,6 +76,14 @@ typedef enum sci_loop_kind {
   SCI_LOOP_VECTOR, /* independent, and chosen to run in lanes: the body is written for one iteration */
 } sci_loop_kind;
 
+/* How the last chunk of a vector loop is completed when the trip count is no multiple of the lanes. */
+typedef enum sci_tail {
+  SCI_TAIL_NONE,    /* it is a multiple of every width up to the cap */
+  SCI_TAIL_OVERLAP, /* the last chunk starts early and computes some iterations again, which is harmless */
+  SCI_TAIL_MASKED,  /* a chunk of its own; lanes past the last iteration repeat that one, in step with it */
+  SCI_TAIL_ALL,     /* the same, but every chunk is spelled that way: one copy of a long body */
+} sci_tail;
+
 typedef enum sci_stmt_kind { SCI_S_LOAD, SCI_S_STORE, SCI_S_ASSIGN, SCI_S_LOOP, SCI_S_CALL } sci_stmt_kind;
 
 struct sci_loop;
@@ -104,6 +112,9 @@ typedef struct sci_loop {
   uint8_t kind;              /* sci_loop_kind */
   int64_t start, stop, step; /* start, start + step, ... < stop; step > 0 */
   sci_block body;
+  uint8_t lanes; /* VECTOR: the cap on iterations at once, a power of two; up to 1: scalar */
+  uint8_t of;    /* VECTOR: the dtype of what differs between lanes; of float32 there are twice as many */
+  uint8_t tail;  /* VECTOR: sci_tail */
 } sci_loop;
 
 typedef struct sci_view {
@@ -258,6 +269,8 @@ void sci_emit_loop(sci_block_builder *b, sci_store *s, sci_loop_kind kind, sci_v
 void sci_emit_call(sci_block_builder *b, sci_store *s, uint32_t proc, uint32_t n, const sci_view *views);
 sci_stmt sci_loop_stmt(sci_store *s, sci_loop_kind kind, sci_var var, int64_t start, int64_t stop, int64_t step,
                        sci_block body);
+/* The vector loop with a plan. */
+sci_stmt sci_vector_stmt(sci_store *s, const sci_loop *like, sci_block body, int lanes, sc_dtype of, sci_tail tail);
 sci_stmt sci_call_stmt(sci_store *s, uint32_t proc, uint32_t n, const sci_view *views);
 sci_block sci_block_end(sci_block_builder *b, sci_store *s); /* copies into the store's arena */
 

@@ -84,6 +84,7 @@ static void count_block(counting *x, sci_block b) {
     if (st->kind != SCI_S_LOOP) continue;
     int64_t outer = x->times;
     x->now.loops++;
+    x->now.vector_loops += st->loop->kind == SCI_LOOP_VECTOR && st->loop->lanes > 1;
     x->times = times(outer, sci_loop_trips(st->loop));
     count_block(x, st->loop->body);
     x->times = outer;
@@ -110,6 +111,7 @@ sc_program_stats sci_program_count(const sci_program *p) {
     x.stack[i] = q->stack_self + x.callee_stack;
     add(&all.statements, x.now.statements);
     add(&all.loops, x.now.loops);
+    add(&all.vector_loops, x.now.vector_loops);
     add(&all.table_bytes, x.now.table_bytes);
   }
   if (p->n_procs) {

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "lib/program/lanes.h"
+
 static const char *const rule_names[SCI_RULE_COUNT] = {
 #define SCI_RULE(name) #name,
     SCI_RULES(SCI_RULE)
@@ -248,6 +250,25 @@ static void check_call(sci_checker *k, const sci_call *c) {
 
 static void check_block(sci_checker *k, sci_block b);
 
+static void check_lanes(sci_checker *k, const sci_loop *l) {
+  int64_t trips = sci_loop_trips(l);
+  REQUIRE(!(l->lanes & (l->lanes - 1)) && l->lanes <= 16, lanes, "%d lanes are no power of two up to 16", l->lanes);
+  REQUIRE(trips >= l->lanes, lanes, "%d lanes for %lld iterations", l->lanes, (long long)trips);
+  REQUIRE(l->tail <= SCI_TAIL_ALL, lanes, "a tail of kind %u", l->tail);
+  REQUIRE(l->tail != SCI_TAIL_NONE || trips % l->lanes == 0, lanes, "%lld iterations in %d lanes have a tail",
+          (long long)trips, l->lanes);
+  if (!k->lanes) {
+    k->lanes = SCI_NEW(k->a, sci_lane_facts);
+    sci_lanes_init(k->lanes, k->s, k->a);
+  }
+  sci_lanes_enter(k->lanes, l);
+  REQUIRE(!k->lanes->problem, lanes, "%s", k->lanes->problem);
+  REQUIRE(k->lanes->of == l->of, lanes, "the lanes are of %s, not %s", sc_dtype_name((sc_dtype)k->lanes->of),
+          sc_dtype_name((sc_dtype)l->of));
+  REQUIRE(l->tail != SCI_TAIL_OVERLAP || !k->lanes->reads_written, lanes,
+          "an iteration that is computed twice reads what it writes");
+}
+
 static void check_loop(sci_checker *k, const sci_loop *l) {
   REQUIRE(l->kind <= SCI_LOOP_VECTOR, loop, "a loop of kind %u", l->kind);
   REQUIRE(l->step > 0, loop, "the step is %lld", (long long)l->step);
@@ -265,6 +286,7 @@ static void check_loop(sci_checker *k, const sci_loop *l) {
   k->statement = number;
   if ((l->kind == SCI_LOOP_INDEPENDENT || l->kind == SCI_LOOP_VECTOR) && !k->dead && !dead)
     sci_check_independent(k, l, inner);
+  if (l->kind == SCI_LOOP_VECTOR && l->lanes > 1) check_lanes(k, l);
   k->statement = last;
   k->scopes.data[inner].open = false;
   k->scope = outer;

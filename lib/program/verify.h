@@ -27,7 +27,8 @@
   RULE(call_arity)   /* a call has a view per parameter */                                                             \
   RULE(call_dtype)   /* of the parameter's dtype */                                                                    \
   RULE(call_overlap) /* an output of a call overlaps no other view of it */                                            \
-  RULE(independent)  /* iterations that may run in any order do not touch what another one writes */
+  RULE(independent)  /* iterations that may run in any order do not touch what another one writes */                   \
+  RULE(lanes)        /* the body of a loop with lanes can be spelled in lanes, and its tail is one it can have */
 
 typedef enum sci_rule {
 #define SCI_RULE(name) SCI_RULE_##name,
@@ -60,6 +61,7 @@ typedef struct sci_checker {
   uint32_t *buf_proc;         /* per parameter or local: its procedure + 1 */
   uint32_t *touches, counted; /* per storage: accesses that run, in its procedure once that is counted (+ 1) */
   SCI_VEC(sci_val) stack;
+  struct sci_lane_facts *lanes; /* NULL: no loop had lanes so far */
   int64_t budget; /* point evaluations left for the promises of this program's loops */
 } sci_checker;
 

@@ -114,7 +114,12 @@ sci_block sci_rewrite_block(sci_rewriter *r, sci_block b) {
 sci_stmt sci_loop_with(sci_store *s, const sci_stmt *st, sci_block body) {
   const sci_loop *l = st->loop;
   if (body.stmts == l->body.stmts && body.n == l->body.n) return *st;
-  return sci_loop_stmt(s, (sci_loop_kind)l->kind, l->var, l->start, l->stop, l->step, body);
+  sci_loop *made = SCI_NEW(&s->arena, sci_loop);
+  *made = *l;
+  made->body = body;
+  sci_stmt copy = *st;
+  copy.loop = made;
+  return copy;
 }
 
 void sci_rewrite_default(sci_rewriter *r, sci_block_builder *out, const sci_stmt *st) {

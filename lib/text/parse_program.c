@@ -163,6 +163,26 @@ static void parse_store(proc_parser *k) {
   sci_text_proc_wrote(k->out, e->s, buf);
 }
 
+/* , lanes=4, of=float64, tail=overlap: the plan of a vector loop. */
+static void parse_plan(sci_parser *p, sci_loop *l) {
+  sci_advance(p);
+  sci_expect_word(p, "lanes");
+  sci_expect_punct(p, '=', "after lanes");
+  l->lanes = (uint8_t)sci_parse_int_in(p, 1, 16, "a number of lanes");
+  sci_expect_punct(p, ',', "after the number of lanes");
+  sci_expect_word(p, "of");
+  sci_expect_punct(p, '=', "after of");
+  l->of = (uint8_t)sci_parse_dtype(p);
+  sci_expect_punct(p, ',', "after the type of the lanes");
+  sci_expect_word(p, "tail");
+  sci_expect_punct(p, '=', "after tail");
+  int tail = 0;
+  while (tail < SCI_TAIL_COUNT && !sci_at_word(p, sci_tail_words[tail])) tail++;
+  if (tail == SCI_TAIL_COUNT) sci_unexpected(p, "a tail (none, overlap, masked, all_masked)");
+  l->tail = (uint8_t)tail;
+  sci_advance(p);
+}
+
 /* prog.for %i = 0 to 3 step 1 {kind=reduce} { */
 static void parse_for(proc_parser *k) {
   sci_prog_parser *e = k->e;
@@ -187,6 +207,7 @@ static void parse_for(proc_parser *k) {
     if (kind == SCI_LOOP_KIND_COUNT) sci_unexpected(p, "a kind of loop (independent, reduce, serial, vector)");
     l->loop.kind = (uint8_t)kind;
     sci_advance(p);
+    if (kind == SCI_LOOP_VECTOR && sci_at_punct(p, ',')) parse_plan(p, &l->loop);
     sci_expect_punct(p, '}', "after the kind of a loop");
   }
   sci_expect_punct(p, '{', "before the body of a loop");
@@ -204,8 +225,10 @@ static void close_loop(proc_parser *k) {
   open_loop *l = k->loops.data[--k->loops.n];
   while (k->scoped.n > l->first_thing) e->things.data[k->scoped.data[--k->scoped.n]].gone = true;
   e->block = l->outer;
-  sci_emit(e->block, sci_loop_stmt(e->s, (sci_loop_kind)l->loop.kind, l->loop.var, l->loop.start, l->loop.stop,
-                                   l->loop.step, sci_block_end(&l->block, e->s)));
+  sci_loop *made = SCI_NEW(&e->s->arena, sci_loop);
+  *made = l->loop;
+  made->body = sci_block_end(&l->block, e->s);
+  sci_emit(e->block, (sci_stmt){.kind = SCI_S_LOOP, .name = SCI_NIL, .buf = SCI_NIL, .index = SCI_NIL, .value = SCI_NIL, .loop = made});
 }
 
 /* prog.call @g(%x[0], %y[3]) */

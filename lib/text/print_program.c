@@ -327,7 +327,10 @@ static void put_loop(printer *p, const sci_loop *l) {
   sci_put_int(p->out, l->stop);
   sci_put(p->out, " step ");
   sci_put_int(p->out, l->step);
-  sci_putf(p->out, " {kind=%s} {\n", sci_loop_kind_words[l->kind]);
+  sci_putf(p->out, " {kind=%s", sci_loop_kind_words[l->kind]);
+  if (l->kind == SCI_LOOP_VECTOR && l->lanes > 1)
+    sci_putf(p->out, ", lanes=%d, of=%s, tail=%s", l->lanes, sc_dtype_name((sc_dtype)l->of), sci_tail_words[l->tail]);
+  sci_put(p->out, "} {\n");
   p->depth++;
   put_block(p, l->body);
   p->depth--;

@@ -10,6 +10,13 @@ const sci_layout_words sci_layouts[SCI_LAYOUT_COUNT] = {
 const char *const sci_hint_words[SCI_HINT_COUNT] = {
     [SC_HINT_AUTO] = "auto", [SC_HINT_SCALAR] = "scalar", [SC_HINT_BLOCK] = "block"};
 
+const char *const sci_tail_words[SCI_TAIL_COUNT] = {
+    [SCI_TAIL_NONE] = "none",
+    [SCI_TAIL_OVERLAP] = "overlap",
+    [SCI_TAIL_MASKED] = "masked",
+    [SCI_TAIL_ALL] = "all_masked",
+};
+
 const char *const sci_loop_kind_words[SCI_LOOP_KIND_COUNT] = {
     [SCI_LOOP_INDEPENDENT] = "independent",
     [SCI_LOOP_REDUCE] = "reduce",

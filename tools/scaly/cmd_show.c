@@ -28,9 +28,9 @@ static bool put_text(sc_context *cx, char *text) {
 
 static void print_statistics(const sc_program *p) {
   sc_program_stats s = sc_program_statistics(p);
-  const char *names[] = {"operations", "statements", "loops",           "procedures",  "math calls",
+  const char *names[] = {"operations", "statements", "loops",           "vector loops", "procedures",  "math calls",
                          "loads",      "stores",     "workspace bytes", "stack bytes", "table bytes"};
-  const int64_t values[] = {s.operations, s.statements, s.loops,           s.procedures,  s.math_calls,
+  const int64_t values[] = {s.operations, s.statements, s.loops,           s.vector_loops, s.procedures,  s.math_calls,
                             s.loads,      s.stores,     s.workspace_bytes, s.stack_bytes, s.table_bytes};
   for (size_t i = 0; i < sizeof values / sizeof *values; i++) printf("%-20s %12" PRId64 "\n", names[i], values[i]);
   size_t n = sc_program_report_count(p);
