@@ -98,7 +98,10 @@ static bool make(job *j) {
   sc_function *f = m ? sc_module_text_find(m, NULL) : NULL;
   sc_module_text_free(m);
   free(text);
-  j->p = f ? sc_lower(f, NULL) : NULL;
+  sc_target target;
+  sc_target_preset("native", &target);
+  target.lanes = 1;
+  j->p = f ? sc_lower(f, &(sc_lower_options){.target = &target}) : NULL;
   j->c = j->p ? sc_render_c_program(j->p, NULL) : NULL;
   if (!j->c) return false;
   j->fma = j->p->target.fast_fma;

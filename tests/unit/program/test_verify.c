@@ -144,6 +144,44 @@ static void good_own(fixture *x) { /* t is touched in this loop only: each itera
   sci_emit_store(&b, x->y, x->i, sci_emit_load(&b, s, x->t, at(0), NULL));
   loop(x, SCI_LOOP_INDEPENDENT, 12, sci_block_end(&b, s));
 }
+/* y[i] = from[i] + 1, in lanes. */
+static void in_lanes(fixture *x, sci_buf from, int64_t n, int lanes, sci_tail tail) {
+  sci_block_builder b;
+  sci_block_begin(&b, s);
+  sci_val v = sci_emit_load(&b, s, from, x->i, NULL);
+  sci_emit_store(&b, x->y, x->i, sci_val_op2(s, SCI_OP_add, v, num(1)));
+  sci_loop like = {.var = x->iv, .stop = n, .step = 1};
+  sci_emit(&x->body, sci_vector_stmt(s, &like, sci_block_end(&b, s), lanes, SC_FLOAT64, tail));
+}
+static void good_lanes(fixture *x) {
+  in_lanes(x, x->x, 12, 4, SCI_TAIL_NONE);
+}
+static void good_lanes_overlap(fixture *x) {
+  in_lanes(x, x->x, 11, 8, SCI_TAIL_OVERLAP);
+}
+static void good_lanes_in_place(fixture *x) {
+  in_lanes(x, x->y, 11, 8, SCI_TAIL_MASKED);
+}
+static void bad_lanes_trips(fixture *x) {
+  in_lanes(x, x->x, 3, 4, SCI_TAIL_MASKED);
+}
+static void bad_lanes_power(fixture *x) {
+  in_lanes(x, x->x, 12, 6, SCI_TAIL_NONE);
+}
+static void bad_lanes_tail(fixture *x) {
+  in_lanes(x, x->x, 11, 4, SCI_TAIL_NONE);
+}
+static void bad_lanes_repeat(fixture *x) {
+  in_lanes(x, x->y, 11, 4, SCI_TAIL_OVERLAP);
+}
+static void bad_lanes_own(fixture *x) {
+  sci_block_builder b;
+  sci_block_begin(&b, s);
+  sci_emit_store(&b, x->t, at(0), num(1));
+  sci_emit_store(&b, x->y, x->i, sci_emit_load(&b, s, x->t, at(0), NULL));
+  sci_loop like = {.var = x->iv, .stop = 12, .step = 1};
+  sci_emit(&x->body, sci_vector_stmt(s, &like, sci_block_end(&b, s), 4, SC_FLOAT64, SCI_TAIL_NONE));
+}
 static void good_unknown(fixture *x) {
   sci_emit_store(&x->body, x->y, sci_emit_load(&x->body, s, x->n, at(0), NULL), num(0));
 }
@@ -156,7 +194,7 @@ static void good_mapped_call(fixture *x) {
 }
 
 static void (*const good[])(fixture *) = {good_empty,   good_rows,    good_columns,    good_in_place, good_table,
-                                          good_dead,    good_reverse, good_own,        good_halves,   good_mod,
+                                          good_dead,    good_reverse, good_lanes, good_lanes_overlap, good_lanes_in_place, good_own,        good_halves,   good_mod,
                                           good_unknown, good_call,    good_mapped_call};
 
 /* ---- one violation each ---- */
@@ -367,6 +405,11 @@ static const struct {
     {SCI_RULE_independent, bad_wide_read},
     {SCI_RULE_independent, bad_table_twice},
     {SCI_RULE_independent, bad_vector},
+    {SCI_RULE_lanes, bad_lanes_trips},
+    {SCI_RULE_lanes, bad_lanes_power},
+    {SCI_RULE_lanes, bad_lanes_tail},
+    {SCI_RULE_lanes, bad_lanes_repeat},
+    {SCI_RULE_lanes, bad_lanes_own},
     {SCI_RULE_independent, bad_shared},
     {SCI_RULE_independent, bad_carried},
     {SCI_RULE_independent, bad_mapped_call},
