@@ -48,17 +48,28 @@ typedef struct c_buf_use {
   uint32_t write_at;      /* the place of the write that follows next */
 } c_buf_use;
 
+/* One entry of the file: a program, its names, and what CasADi's conventions add to it. */
+typedef struct c_unit {
+  const sci_program *p;
+  sci_module_info m;
+  int64_t skipped_at; /* CasADi: elements of w in front of the room for results that the caller does not want */
+} c_unit;
+
 typedef struct c_render {
   sci_env *env;
+  c_unit *units;
+  size_t n_units;
+  /* the current unit's */
   const sci_program *p;
   const sci_store *s;
   const sci_module_info *m;
+  int64_t skipped_at;
   const sc_c_options *o;
   sci_text *out;
   c_needs needs;
   uint32_t depth; /* of indentation */
 
-  /* by id, for the whole program */
+  /* by id, for the current program */
   c_name_use *names;
   c_buf_use *bufs;     /* owners of storage */
   uint8_t *plain;      /* per value: int64 arithmetic over loop variables and constants only */
@@ -81,6 +92,17 @@ typedef struct c_render {
 void sci_c_analyze(c_render *r, const sci_proc *proc);
 /* The operations of a statement's own values that need a temporary, in order of evaluation, in r->shared. */
 void sci_c_find_shared(c_render *r, const sci_stmt *st);
+
+/* ---- the CasADi layer (casadi.c) ---- */
+
+extern const char *const sci_c_casadi_words[]; /* F_<word> is a symbol of the layer */
+extern const size_t sci_c_n_casadi_words;
+/* Room in w for every result, since any may be skipped; the header's size of w has it too. */
+void sci_c_add_skipped(c_unit *unit);
+int64_t sci_c_skipped(int64_t elements); /* what such a result takes: whole cache lines */
+void sci_c_put_casadi(const c_render *r, sci_text *out);              /* the queries of the current unit */
+void sci_c_put_casadi_declarations(const c_render *r, sci_text *out);
+void sci_c_put_casadi_types(sci_text *out);
 
 /* ---- spelling (expr.c) ---- */
 

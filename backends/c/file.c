@@ -51,6 +51,7 @@ static void put_preamble(c_render *r, sci_text *out) {
   sci_put(out, "#include <stddef.h>\n#include <stdint.h>\n\n");
   sci_c_put_guards(r, out);
   sci_c_put_fma(r, out);
+  if (r->o->casadi) sci_c_put_casadi_types(out);
   if (r->needs.restrict_)
     sci_put(out, "#if defined(__GNUC__) || defined(_MSC_VER)\n#define SCALY_RESTRICT __restrict\n"
                  "#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L\n#define SCALY_RESTRICT restrict\n"
@@ -61,25 +62,45 @@ static void put_preamble(c_render *r, sci_text *out) {
   sci_c_put_helpers(r, out);
 }
 
-static void render(c_render *r, sci_text *source, sci_text *header) {
+/* What is known by id is known of one program. */
+static void enter_unit(c_render *r, const c_unit *unit) {
+  r->p = unit->p;
+  r->s = unit->p->store;
+  r->m = &unit->m;
+  r->skipped_at = unit->skipped_at;
+}
+
+static void start_unit(c_render *r, const c_unit *unit) {
   sci_arena *scratch = &r->env->scratch;
-  sci_text body, tables;
+  enter_unit(r, unit);
   r->names = SCI_ZEROS(scratch, c_name_use, r->s->n_names);
   r->bufs = SCI_ZEROS(scratch, c_buf_use, r->s->n_bufs);
   r->plain = SCI_ZEROS(scratch, uint8_t, r->s->n_values);
   r->seen = SCI_ZEROS(scratch, uint32_t, r->s->n_values);
   r->temporary = SCI_ZEROS(scratch, uint32_t, r->s->n_values);
   r->literals = SCI_ZEROS(scratch, const char *, r->s->n_values);
+  r->epoch = 0;
   find_plain(r);
+}
+
+static void render(c_render *r, sci_text *source, sci_text *header) {
+  sci_arena *scratch = &r->env->scratch;
+  sci_text body, tables;
   sci_text_init(&body, scratch);
   sci_text_init(&tables, scratch);
   sci_text_init(source, scratch);
   sci_text_init(header, scratch);
   r->out = &body;
-  sci_c_put_procs(r);
-  put_tables(r, &tables);
+  for (size_t i = 0; i < r->n_units; i++) {
+    if (i) sci_put_char(&body, '\n');
+    start_unit(r, &r->units[i]);
+    sci_c_put_procs(r);
+    put_tables(r, &tables);
+    if (r->o->casadi) sci_c_put_casadi(r, &body);
+  }
   r->needs.math |= r->needs.fma[SC_FLOAT64] || r->needs.fma[SC_FLOAT32] || r->needs.helper[SCI_OP_isfinite][SC_FLOAT64] ||
                    r->needs.helper[SCI_OP_isfinite][SC_FLOAT32];
+  enter_unit(r, &r->units[0]);
   put_preamble(r, source);
   if (tables.n) sci_put_n(source, tables.data, tables.n);
   sci_put_n(source, body.data, body.n);
@@ -88,6 +109,23 @@ static void render(c_render *r, sci_text *source, sci_text *header) {
     sci_c_put_cpp_header(r, header);
   else
     sci_c_put_header(r, header);
+}
+
+/* The first entry has the name asked for, the others that of their programs. */
+static void name_units(c_render *r, const sci_render_request *request) {
+  sci_file_names names;
+  r->n_units = request->n_more + 1;
+  r->units = SCI_ZEROS(&r->env->scratch, c_unit, r->n_units);
+  sci_file_names_init(&names, r->env);
+  for (size_t i = 0; i < r->n_units; i++) {
+    c_unit *unit = &r->units[i];
+    unit->p = i ? request->more[i - 1] : request->program;
+    unit->m = sci_module_info_begin(&names, unit->p, i ? NULL : r->o->name, r->o->prefix, i ? unit->p->name : NULL, sci_c_casadi_words,
+                                    r->o->casadi ? sci_c_n_casadi_words : 0);
+    if (r->o->casadi) sci_c_add_skipped(unit);
+  }
+  for (size_t i = 0; i < r->n_units; i++) sci_module_info_finish(&names, r->units[i].p, &r->units[i].m);
+  sci_file_names_free(&names);
 }
 
 static sc_status render_c(sci_env *env, const sci_render_request *request, char *out[2], size_t size[2]) {
@@ -99,9 +137,8 @@ static sc_status render_c(sci_env *env, const sci_render_request *request, char 
     out[0] = NULL;
     return env->n_diags ? env->diags[env->n_diags - 1].status : SC_ERR_MEMORY;
   }
-  c_render r = {.env = env, .p = request->program, .s = request->program->store, .o = request->c ? request->c : &defaults};
-  sci_module_info m = sci_module_info_make(env, r.p, r.o->name, r.o->prefix);
-  r.m = &m;
+  c_render r = {.env = env, .o = request->c ? request->c : &defaults};
+  name_units(&r, request);
   sci_text source, header;
   render(&r, &source, &header);
   size[0] = source.n;

@@ -29,21 +29,31 @@ static void put_port_line(const c_render *r, sci_text *out, size_t i) {
   bool is_output = i >= r->m->n_in;
   sci_putf(out, " *   %s[%zu] %s: %s", is_output ? "res" : "arg", is_output ? i - r->m->n_in : i, r->m->port_names[i],
            sc_dtype_name((sc_dtype)port->dtype));
-  for (int k = 0; k < port->rank; k++) sci_putf(out, k ? " x %lld" : ", %lld", (long long)port->shape[k]);
+  int64_t nrow = port->shape[0], ncol = port->shape[1];
+  if (r->o->casadi && port->rank == 2 && nrow > 1 && ncol > 1) /* held as its transpose */
+    sci_putf(out, ", %lld x %lld", (long long)ncol, (long long)nrow);
+  else
+    for (int k = 0; k < port->rank; k++) sci_putf(out, k ? " x %lld" : ", %lld", (long long)port->shape[k]);
   if (port->pattern)
     sci_putf(out, " stored values of a sparse %lld x %lld matrix", (long long)port->pattern->nrow, (long long)port->pattern->ncol);
   sci_put_char(out, '\n');
 }
 
 void sci_c_put_contract(const c_render *r, sci_text *out) {
-  sci_putf(out, "/* %s: all values row-major. No output may overlap another buffer; a buffer without values may be null.\n", r->m->entry);
+  if (r->o->casadi)
+    sci_putf(out, "/* %s: all values by columns. No result may overlap another buffer. A null input is zeros, a null result is not wanted.\n", r->m->entry);
+  else
+    sci_putf(out, "/* %s: all values row-major. No output may overlap another buffer; a buffer without values may be null.\n", r->m->entry);
   for (size_t i = 0; i < r->m->n_in + r->m->n_out; i++) put_port_line(r, out, i);
   const char *scope = r->o->lang == SC_LANG_CPP ? "::" : "_", *unit = r->m->abi == SCI_ABI_VOID ? "bytes, 8-byte aligned" : "elements";
-  if (r->m->workspace_elements)
+  if (r->m->workspace_elements && r->o->casadi)
+    sci_putf(out, " *   w: %lld values, as %s_work says\n", (long long)r->m->workspace_elements, r->m->entry);
+  else if (r->m->workspace_elements)
     sci_putf(out, " *   w: %s%sSZ_W %s; 64-byte alignment puts every temporary on a cache line\n", r->m->entry, scope, unit);
   else
     sci_put(out, " *   w: unused, may be null\n");
-  sci_put(out, " * iw and mem are unused. Returns 0, or 1 when arg or res is null, 2 when w is, 3 when an output is, 4 when an input is. */\n");
+  sci_put(out, " * iw and mem are unused. Returns 0, or 1 when arg or res is null, 2 when w is");
+  sci_put(out, r->o->casadi ? ". */\n" : ", 3 when an output is, 4 when an input is. */\n");
 }
 
 void sci_c_put_version(sci_text *out) {
@@ -89,12 +99,19 @@ void sci_c_put_header(const c_render *r, sci_text *out) {
   sci_c_put_recipe(r, out);
   sci_putf(out, "#ifndef %s_H\n#define %s_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n", f, f);
   sci_c_put_version(out);
-  if (!r->o->untyped) sci_put(out, aligned);
+  bool typed = !r->o->untyped && !r->o->casadi;
+  if (typed) sci_put(out, aligned);
+  if (r->o->casadi) sci_c_put_casadi_types(out);
   sci_put(out, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
+  if (r->o->casadi) {
+    sci_c_put_casadi_declarations(r, out);
+    sci_put(out, "#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
+    return;
+  }
   sci_c_put_contract(r, out);
   sci_putf(out, "#define %s_SZ_W %lld\n", f, (long long)r->m->workspace_elements);
   sci_putf(out, "int %s(const %s** arg, %s** res, int* iw, %s* w, int mem);\n\n", f, type, type, type);
   sci_c_put_sparse_tables(r, out, false);
-  if (!r->o->untyped) put_typed(r, out);
+  if (typed) put_typed(r, out);
   sci_put(out, "#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
 }

@@ -96,13 +96,20 @@ void sci_c_put_cpp_header(const c_render *r, sci_text *out) {
   sci_c_put_recipe(r, out);
   sci_putf(out, "#ifndef %s_HPP\n#define %s_HPP\n\n#include <array>\n#include <cassert>\n#include <cstddef>\n\n#include <stdint.h>\n\n", f, f);
   sci_c_put_version(out);
-  if (!r->o->untyped) sci_put(out, buffer);
+  bool typed = !r->o->untyped && !r->o->casadi;
+  if (typed) sci_put(out, buffer);
+  if (r->o->casadi) sci_c_put_casadi_types(out);
   sci_putf(out, "namespace %s {\n\n", f);
+  if (r->o->casadi) {
+    sci_c_put_casadi_declarations(r, out);
+    sci_putf(out, "} // namespace %s\n\n#endif\n", f);
+    return;
+  }
   sci_c_put_contract(r, out);
   sci_putf(out, "inline constexpr std::size_t SZ_W = %lld;\n", (long long)r->m->workspace_elements);
   sci_putf(out, "extern \"C\" int %s(const %s** arg, %s** res, int* iw, %s* w, int mem);\n\n", f, type, type, type);
   sci_c_put_sparse_tables(r, out, true);
-  if (!r->o->untyped) {
+  if (typed) {
     put_types(r, out);
     put_call(r, out, true);
     if (!r->m->workspace_elements) put_call(r, out, false);

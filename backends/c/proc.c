@@ -272,32 +272,57 @@ static void put_proc(c_render *r, const sci_proc *proc) {
   put(r, "}\n\n");
 }
 
-static void put_binding(c_render *r, sci_buf b, bool is_output, uint32_t i) {
+/* CasADi: a null input means zeros, a null result goes into the room at the end of w, from `skipped` on. */
+static void put_binding(c_render *r, sci_buf b, bool is_output, uint32_t i, int64_t skipped) {
   put(r, "  ");
   put_parameter(r, b, is_output);
   put(r, " = ");
   if (r->m->abi == SCI_ABI_VOID) sci_putf(r->out, is_output ? "(%s*)" : "(const %s*)", sci_c_types[r->s->bufs[b].dtype]);
-  sci_putf(r->out, "%s[%u];\n", is_output ? "res" : "arg", i);
+  const char *array = is_output ? "res" : "arg";
+  sci_putf(r->out, "%s[%u]", array, i);
+  if (r->o->casadi) sci_putf(r->out, " ? %s[%u] : ", array, i);
+  if (r->o->casadi && !is_output) put(r, "scaly_zeros");
+  if (r->o->casadi && is_output) put_workspace(r, skipped * sci_abi_unit(r->m->abi));
+  put(r, ";\n");
 }
 
 static void put_check(c_render *r, sci_buf b, const char *array, uint32_t i, const char *status) {
   if (r->s->bufs[b].size) sci_putf(r->out, "  if (!%s[%u]) return %s;\n", array, i, status);
 }
 
-static void put_entry(c_render *r, const sci_proc *proc) {
-  const char *type = sci_c_abi_type(r->m->abi);
-  sci_putf(r->out, "int %s(const %s** arg, %s** res, int* iw, %s* w, int mem) {\n", r->m->entry, type, type, type);
-  put(r, "  (void)iw;\n  (void)mem;\n");
-  if (!proc->workspace_total) put(r, "  (void)w;\n");
-  put(r, "  if (!arg || !res) return SCALY_ERR_NULL_ABI;\n");
-  if (proc->workspace_total) put(r, "  if (!w) return SCALY_ERR_NULL_WORK;\n");
-  for (uint32_t i = 0; i < proc->n_in; i++) put_check(r, proc->params[i], "arg", i, "SCALY_ERR_NULL_INPUT");
-  for (uint32_t i = 0; i < proc->n_out; i++) put_check(r, proc->params[proc->n_in + i], "res", i, "SCALY_ERR_NULL_RESULT");
+static bool is_bound(const c_render *r, sci_buf b) {
+  return is_used(r, b) && r->s->bufs[b].size;
+}
+
+static void put_zeros(c_render *r, const sci_proc *proc) {
+  int64_t longest = 0;
+  for (uint32_t i = 0; i < proc->n_in; i++)
+    if (is_bound(r, proc->params[i]) && r->s->bufs[proc->params[i]].size > longest) longest = r->s->bufs[proc->params[i]].size;
+  if (longest) sci_putf(r->out, "  static const double scaly_zeros[%lld] = {0.0};\n", (long long)longest);
+}
+
+static void put_bindings(c_render *r, const sci_proc *proc) {
+  int64_t skipped = r->skipped_at;
+  if (r->o->casadi) put_zeros(r, proc);
   for (uint32_t i = 0; i < proc->n_in + proc->n_out; i++) {
     sci_buf b = proc->params[i];
     bool is_output = i >= proc->n_in;
-    if (is_used(r, b) && r->s->bufs[b].size) put_binding(r, b, is_output, is_output ? i - proc->n_in : i);
+    if (is_bound(r, b)) put_binding(r, b, is_output, is_output ? i - proc->n_in : i, skipped);
+    if (is_output) skipped += sci_c_skipped(r->s->bufs[b].size);
   }
+}
+
+static void put_entry(c_render *r, const sci_proc *proc) {
+  const char *type = sci_c_abi_type(r->m->abi);
+  const char *integer = r->o->casadi ? "casadi_int" : "int";
+  sci_putf(r->out, "int %s(const %s** arg, %s** res, %s* iw, %s* w, int mem) {\n", r->m->entry, type, type, integer, type);
+  put(r, "  (void)iw;\n  (void)mem;\n");
+  if (!r->m->workspace_elements) put(r, "  (void)w;\n");
+  put(r, "  if (!arg || !res) return SCALY_ERR_NULL_ABI;\n");
+  if (r->m->workspace_elements) put(r, "  if (!w) return SCALY_ERR_NULL_WORK;\n");
+  for (uint32_t i = 0; !r->o->casadi && i < proc->n_in; i++) put_check(r, proc->params[i], "arg", i, "SCALY_ERR_NULL_INPUT");
+  for (uint32_t i = 0; !r->o->casadi && i < proc->n_out; i++) put_check(r, proc->params[proc->n_in + i], "res", i, "SCALY_ERR_NULL_RESULT");
+  put_bindings(r, proc);
   put_locals(r, proc);
   put_block(r, proc->body);
   put(r, "  return SCALY_SUCCESS;\n}\n");

@@ -10,6 +10,7 @@ typedef struct sc_module sc_module;
 
 typedef enum sc_lanes { SC_LANES_AUTO = 0, SC_LANES_1 = 1, SC_LANES_2 = 2, SC_LANES_4 = 4, SC_LANES_8 = 8 } sc_lanes;
 typedef enum sc_lang { SC_LANG_C = 0, SC_LANG_CPP } sc_lang;
+typedef enum sc_casadi { SC_CASADI_OFF = 0, SC_CASADI_ON, SC_CASADI_DERIVATIVES } sc_casadi;
 typedef enum sc_dialect { SC_DIALECT_GNU = 0, SC_DIALECT_C } sc_dialect;
 
 /* Zero-initialized: the documented defaults. */
@@ -22,6 +23,10 @@ typedef struct sc_c_options {
   sc_lang lang;         /* of the header; the source is C either way, and compiles as C++ too */
   sc_vector_libm vector_libm; /* auto: none */
   double vector_accuracy;     /* ULP; 0: 4 */
+  /* The queries and conventions of a loader of CasADi external functions: matrices column-major, a null input is zeros, a null result is not
+   * written, every port float64 of rank 2 at most, sparse outputs csc, no typed buffers. With derivatives, the file also has jac_F, fwd1_F and
+   * adj1_F, which a loader finds by name. Only for functions, not for programs. */
+  sc_casadi casadi;
   bool untyped;         /* leave the typed buffers and the _call helper out of the header */
   const char *prefix;   /* for every external symbol and macro; NULL: none */
   const sc_lower_options *lower; /* passes, bisection, dumps; its target, rounding and vector math are ignored */

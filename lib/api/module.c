@@ -1,6 +1,7 @@
 /* Owns the public functions of scaly/module.h: rendering C, and writing it so that a failure leaves nothing behind. */
 #define _POSIX_C_SOURCE 200809L
-#include "lib/expr/expr.h"
+#include "lib/api/casadi.h"
+#include "lib/api/enter.h"
 #include "lib/module/backend.h"
 #include "lib/target/target.h"
 
@@ -55,15 +56,16 @@ static void free_texts(void *what) {
   sci_bytes_free(t->env, t->text[1]);
 }
 
-sc_module *sc_render_c_program(const sc_program *p, const sc_c_options *options) {
-  if (!p) return NULL;
+static sc_module *render(const sc_program *const *programs, size_t n, const sc_c_options *options) {
+  const sc_program *p = programs[0];
   sci_env *env = &p->cx->env;
   sci_frame fr;
   if (!SCI_TRY(env, &fr)) return NULL;
   texts *t = SCI_NEW(&env->scratch, texts);
   size_t size[2];
   t->env = env;
-  if (sci_backend_c.render(env, &(sci_render_request){.program = p, .c = options}, t->text, size) != SC_OK) sci_unwind(env);
+  const sci_render_request request = {.program = p, .c = options, .more = programs + 1, .n_more = n - 1};
+  if (sci_backend_c.render(env, &request, t->text, size) != SC_OK) sci_unwind(env);
   sci_defer(env, free_texts, t);
   sc_lang lang = options ? options->lang : SC_LANG_C;
   sc_module *m = make_module(env, options && options->name ? options->name : p->name, lang, t->text, size);
@@ -71,6 +73,16 @@ sc_module *sc_render_c_program(const sc_program *p, const sc_c_options *options)
   free_texts(t);
   sci_leave(env, &fr);
   return m;
+}
+
+sc_module *sc_render_c_program(const sc_program *p, const sc_c_options *options) {
+  if (!p) return NULL;
+  sci_frame fr;
+  if (!SCI_TRY(&p->cx->env, &fr)) return NULL;
+  if (options && options->casadi)
+    sci_fail(&p->cx->env, SC_ERR_ARGUMENT, "casadi: a program's matrices are row-major already; export the function");
+  sci_leave(&p->cx->env, &fr);
+  return render(&p, 1, options);
 }
 
 static void find_target(sci_env *env, const char *name, sc_target *out) {
@@ -81,6 +93,54 @@ static void find_target(sci_env *env, const char *name, sc_target *out) {
   sci_fail(env, SC_ERR_NAME, "no processor is called '%.100s'; there are %s", name, known.data);
 }
 
+static sc_lower_options lowering(const sc_c_options *options, const sc_target *target) {
+  sc_lower_options lower = options && options->lower ? *options->lower : (sc_lower_options){0};
+  lower.target = target;
+  lower.rounding = options ? options->rounding : SC_ROUNDING_DEFAULT;
+  lower.vector_libm = options && options->vector_libm ? options->vector_libm : SC_VECTOR_LIBM_NONE;
+  lower.vector_accuracy = options ? options->vector_accuracy : 0;
+  return lower;
+}
+
+/* What a loader hands to a derivative function on behalf of an output has the output's pattern, though here it is a vector. The ports of p from
+ * `first` on stand for the outputs of `source`. */
+static void set_patterns(sc_program *p, size_t first, const sc_program *source) {
+  size_t n_in = sci_entry(source)->n_in, n_out = sci_entry(source)->n_out, count = sci_entry(p)->n_in + sci_entry(p)->n_out;
+  sci_port_info *ports = SCI_ARRAY(&p->store->arena, sci_port_info, count);
+  memcpy(ports, p->ports, count * sizeof *ports);
+  for (size_t i = 0; i < n_out; i++) ports[first + i].pattern = source->ports[n_in + i].pattern;
+  p->ports = ports;
+}
+
+/* Inputs of jac_F, fwd1_F and adj1_F: those of F, out_<name>, and the seeds. */
+static void describe_inputs(sc_program *const *programs, size_t n) {
+  size_t n_in = sci_entry(programs[0])->n_in;
+  for (size_t i = 1; i < n; i++) set_patterns(programs[i], n_in, programs[0]);
+  if (n > 1) set_patterns(programs[n - 1], n_in + sci_entry(programs[0])->n_out, programs[0]);
+}
+
+/* The functions are ours and go when the text is there: the context is left as it was. */
+static sc_module *render_casadi(sc_function *f, const sc_c_options *options, const sc_lower_options *lower) {
+  sc_context *cx = f->cx;
+  sci_call_frame e;
+  sc_function *functions[SCI_CASADI_FUNCTIONS];
+  sc_program *programs[SCI_CASADI_FUNCTIONS];
+  if (!SCI_ENTER(cx, &e)) return NULL;
+  sci_context_mark before = e.mark;
+  size_t n = sci_casadi_functions(f, options->name, options->prefix, options->casadi == SC_CASADI_DERIVATIVES, functions), lowered = 0;
+  sci_return(cx, &e);
+  while (lowered < n && (programs[lowered] = sc_lower(functions[lowered], lower))) lowered++;
+  sc_module *m = NULL;
+  if (lowered == n && SCI_TRY(&cx->env, &e.frame)) {
+    describe_inputs(programs, n);
+    sci_leave(&cx->env, &e.frame);
+    m = render((const sc_program *const *)programs, n, options);
+  }
+  while (lowered--) sc_program_destroy(programs[lowered]);
+  sci_context_rollback(cx, before);
+  return m;
+}
+
 sc_module *sc_render_c(const sc_function *f, const sc_c_options *options) {
   if (!f) return NULL;
   sci_env *env = &f->cx->env;
@@ -89,11 +149,8 @@ sc_module *sc_render_c(const sc_function *f, const sc_c_options *options) {
   if (!SCI_TRY(env, &fr)) return NULL;
   find_target(env, options && options->cpu ? options->cpu : "generic", &target);
   sci_leave(env, &fr);
-  sc_lower_options lower = options && options->lower ? *options->lower : (sc_lower_options){0};
-  lower.target = &target;
-  lower.rounding = options ? options->rounding : SC_ROUNDING_DEFAULT;
-  lower.vector_libm = options && options->vector_libm ? options->vector_libm : SC_VECTOR_LIBM_NONE;
-  lower.vector_accuracy = options ? options->vector_accuracy : 0;
+  sc_lower_options lower = lowering(options, &target);
+  if (options && options->casadi) return render_casadi((sc_function *)(uintptr_t)f, options, &lower);
   sc_program *p = sc_lower(f, &lower);
   sc_module *m = sc_render_c_program(p, options);
   sc_program_destroy(p);

@@ -13,6 +13,8 @@ typedef struct sci_render_request {
   const sci_program *program;
   const sc_c_options *c;   /* C renderer; NULL otherwise */
   sc_emit emit;            /* LLVM */
+  const sci_program *const *more; /* C renderer: further entries of the same file, under the names of their programs */
+  size_t n_more;
 } sci_render_request;
 
 typedef struct sci_compile_request {

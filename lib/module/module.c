@@ -1,13 +1,12 @@
 /* Owns what is decided once about a module, whatever spells it: its ABI, its names, its workspace. */
 #include "lib/module/module.h"
 
-#include "lib/module/names.h"
-
 typedef struct naming {
   sci_env *env;
   const sci_program *p;
   const sci_store *s;
-  sci_namer namer;
+  sci_namer *namer;
+  uint32_t base; /* scopes before this program's */
   sci_module_info *m;
 } naming;
 
@@ -52,15 +51,16 @@ static void check_entry(sci_env *env, const char *symbol, const char *prefix) {
   if (what) sci_fail(env, SC_ERR_NAME, "module: the entry cannot be named '%.100s', which is %s; choose another name or a prefix", symbol, what);
 }
 
-static void name_entry(naming *n, const char *name, const char *prefix) {
+static void name_entry(naming *n, const char *name, const char *prefix, const char *entry) {
   static const char *const derived[] = {"call", "workspace_t", "SZ_W", "H"};
   sci_module_info *m = n->m;
   m->prefix = prefix ? prefix : "";
-  m->entry = sci_asprintf(&n->env->scratch, "%s%s", m->prefix, name);
+  m->entry = entry ? entry : sci_asprintf(&n->env->scratch, "%s%s", m->prefix, name);
   check_entry(n->env, m->entry, m->prefix);
-  sci_claim_exactly(&n->namer, SCI_SCOPE_FILE, m->entry);
+  if (!sci_claim_exactly(n->namer, SCI_SCOPE_FILE, m->entry))
+    sci_fail(n->env, SC_ERR_NAME, "module: the name '%.100s' is taken by another part of the file", m->entry);
   for (size_t i = 0; i < sizeof derived / sizeof *derived; i++)
-    sci_claim_exactly(&n->namer, SCI_SCOPE_FILE, sci_asprintf(&n->env->scratch, "%s_%s", m->entry, derived[i]));
+    sci_claim_exactly(n->namer, SCI_SCOPE_FILE, sci_asprintf(&n->env->scratch, "%s_%s", m->entry, derived[i]));
 }
 
 /* What a header appends to the symbol of a port: a type for every one, macros and tables for a sparse one. */
@@ -70,7 +70,7 @@ enum { ENDINGS = sizeof endings / sizeof *endings };
 static void claim_derived(naming *n, size_t port) {
   size_t count = n->p->ports[port].pattern ? ENDINGS : 1;
   for (size_t i = 0; i < count; i++)
-    sci_claim_exactly(&n->namer, SCI_SCOPE_FILE, sci_asprintf(&n->env->scratch, "%s%s", n->m->port_symbols[port], endings[i]));
+    sci_claim_exactly(n->namer, SCI_SCOPE_FILE, sci_asprintf(&n->env->scratch, "%s%s", n->m->port_symbols[port], endings[i]));
 }
 
 /* A port f_x_t of f would hide the type of x. Nothing derived ends in an underscore. */
@@ -88,10 +88,10 @@ static void name_ports(naming *n) {
   size_t count = n->m->n_in + n->m->n_out;
   n->m->port_names = SCI_ARRAY(&n->env->scratch, const char *, count);
   n->m->port_symbols = SCI_ARRAY(&n->env->scratch, const char *, count);
-  uint32_t scope = n->p->n_procs; /* the entry's */
-  sci_claim_exactly(&n->namer, scope, "workspace"); /* its type is that of w */
+  uint32_t scope = n->base + n->p->n_procs; /* the entry's */
+  sci_claim_exactly(n->namer, scope, "workspace"); /* its type is that of w */
   for (size_t i = 0; i < count; i++) {
-    n->m->port_names[i] = sci_claim_public(&n->namer, scope, clear_of_derived(n, n->p->ports[i].name));
+    n->m->port_names[i] = sci_claim_public(n->namer, scope, clear_of_derived(n, n->p->ports[i].name));
     n->m->port_symbols[i] = sci_asprintf(&n->env->scratch, "%s_%s", n->m->entry, n->m->port_names[i]);
   }
   for (size_t i = 0; i < count; i++) claim_derived(n, i);
@@ -107,7 +107,7 @@ static void name_procs(naming *n) {
   n->m->proc_names = SCI_ARRAY(&n->env->scratch, const char *, n->p->n_procs);
   for (uint32_t i = 0; i < last; i++)
     n->m->proc_names[i] =
-        sci_claim(&n->namer, SCI_SCOPE_FILE, sci_asprintf(&n->env->scratch, "%s_raw", of_file(n, n->p->procs[i]->name)));
+        sci_claim(n->namer, SCI_SCOPE_FILE, sci_asprintf(&n->env->scratch, "%s_raw", of_file(n, n->p->procs[i]->name)));
   n->m->proc_names[last] = n->m->entry;
 }
 
@@ -115,8 +115,8 @@ static void name_procs(naming *n) {
 
 /* An entity that an earlier procedure named keeps that name, or gets one that nothing has when it is taken here. */
 static void name_one(naming *n, const char **slot, uint32_t scope, const char *stem) {
-  if (*slot && sci_claim_exactly(&n->namer, scope, *slot)) return;
-  *slot = sci_claim(&n->namer, *slot ? SCI_SCOPE_FILE : scope, stem);
+  if (*slot && sci_claim_exactly(n->namer, scope, *slot)) return;
+  *slot = sci_claim(n->namer, *slot ? SCI_SCOPE_FILE : scope, stem);
 }
 
 static const char *stem_of(const char *hint, const char *otherwise) {
@@ -128,7 +128,7 @@ static void name_table(naming *n, sci_buf b) {
   sci_buf owner = sci_storage(n->s, b, &offset);
   const sci_buffer *buf = &n->s->bufs[owner];
   if (buf->space != SCI_SPACE_CONSTANT || n->m->buf_names[owner]) return;
-  n->m->buf_names[owner] = sci_claim(&n->namer, SCI_SCOPE_FILE, of_file(n, stem_of(buf->hint, "table")));
+  n->m->buf_names[owner] = sci_claim(n->namer, SCI_SCOPE_FILE, of_file(n, stem_of(buf->hint, "table")));
 }
 
 /* Recursion follows loop nesting only. */
@@ -161,13 +161,13 @@ static void name_block(naming *n, uint32_t scope, sci_block block, uint32_t *cou
     const char **var = &n->m->var_names[st->loop->var];
     name_one(n, var, scope, stem_of(n->s->vars[st->loop->var].hint, "i"));
     name_block(n, scope, st->loop->body, counter);
-    sci_release_name(&n->namer, scope, *var);
+    sci_release_name(n->namer, scope, *var);
   }
 }
 
 static void name_proc(naming *n, uint32_t index) {
   const sci_proc *proc = n->p->procs[index];
-  uint32_t scope = index + 1, temporaries = 0, scalars = 0;
+  uint32_t scope = n->base + index + 1, temporaries = 0, scalars = 0;
   for (uint32_t i = 0; i < proc->n_in + proc->n_out; i++) {
     const char **slot = &n->m->buf_names[proc->params[i]];
     const char *hint = n->s->bufs[proc->params[i]].hint;
@@ -185,24 +185,51 @@ static void name_proc(naming *n, uint32_t index) {
   name_block(n, scope, proc->body, &scalars);
 }
 
-sci_module_info sci_module_info_make(sci_env *env, const sci_program *p, const char *name, const char *prefix) {
+void sci_file_names_init(sci_file_names *n, sci_env *env) {
+  n->scopes = 0;
+  sci_namer_init(&n->namer, env);
+}
+
+void sci_file_names_free(sci_file_names *n) {
+  sci_namer_free(&n->namer);
+}
+
+sci_module_info sci_module_info_begin(sci_file_names *names, const sci_program *p, const char *name, const char *prefix, const char *entry,
+                                      const char *const *reserve, size_t n_reserve) {
+  sci_env *env = names->namer.env;
   sci_module_info m = {0};
-  const sci_proc *entry = sci_entry(p);
-  naming n = {.env = env, .p = p, .s = p->store, .m = &m};
-  m.n_in = entry->n_in;
-  m.n_out = entry->n_out;
+  const sci_proc *proc = sci_entry(p);
+  naming n = {.env = env, .p = p, .s = p->store, .namer = &names->namer, .base = names->scopes, .m = &m};
+  m.first_scope = names->scopes;
+  names->scopes += p->n_procs;
+  m.n_in = proc->n_in;
+  m.n_out = proc->n_out;
   m.abi = abi_of(p, m.n_in + m.n_out);
-  m.workspace_bytes = entry->workspace_total;
+  m.workspace_bytes = proc->workspace_total;
   m.workspace_elements = m.workspace_bytes / sci_abi_unit(m.abi);
-  m.buf_names = SCI_ZEROS(&env->scratch, const char *, p->store->n_bufs);
-  m.name_names = SCI_ZEROS(&env->scratch, const char *, p->store->n_names);
-  m.var_names = SCI_ZEROS(&env->scratch, const char *, p->store->n_vars);
-  sci_namer_init(&n.namer, env);
-  name_entry(&n, name ? name : p->name, prefix);
-  name_procs(&n);
+  name_entry(&n, name ? name : p->name, prefix, entry);
+  for (size_t i = 0; i < n_reserve; i++)
+    sci_claim_exactly(n.namer, SCI_SCOPE_FILE, sci_asprintf(&env->scratch, "%s_%s", m.entry, reserve[i]));
   name_ports(&n);
+  return m;
+}
+
+void sci_module_info_finish(sci_file_names *names, const sci_program *p, sci_module_info *m) {
+  sci_env *env = names->namer.env;
+  naming n = {.env = env, .p = p, .s = p->store, .namer = &names->namer, .base = m->first_scope, .m = m};
+  m->buf_names = SCI_ZEROS(&env->scratch, const char *, p->store->n_bufs);
+  m->name_names = SCI_ZEROS(&env->scratch, const char *, p->store->n_names);
+  m->var_names = SCI_ZEROS(&env->scratch, const char *, p->store->n_vars);
+  name_procs(&n);
   for (uint32_t i = 0; i < p->n_procs; i++) name_tables(&n, p->procs[i]->body);
   for (uint32_t i = 0; i < p->n_procs; i++) name_proc(&n, i);
-  sci_namer_free(&n.namer);
+}
+
+sci_module_info sci_module_info_make(sci_env *env, const sci_program *p, const char *name, const char *prefix) {
+  sci_file_names names;
+  sci_file_names_init(&names, env);
+  sci_module_info m = sci_module_info_begin(&names, p, name, prefix, NULL, NULL, 0);
+  sci_module_info_finish(&names, p, &m);
+  sci_file_names_free(&names);
   return m;
 }

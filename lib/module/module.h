@@ -2,6 +2,7 @@
 #ifndef SCI_MODULE_MODULE_H
 #define SCI_MODULE_MODULE_H
 
+#include "lib/module/names.h"
 #include "lib/program/program.h"
 
 /* The element type of the entry's pointers: float64 or float32 when all ports agree, else void. */
@@ -18,12 +19,26 @@ typedef struct sci_module_info {
   const char **buf_names;    /* per buffer of the store: parameters, locals and constant tables of this program; NULL otherwise (aliases too) */
   const char **name_names;   /* per scalar name of the store; NULL when unused */
   const char **var_names;    /* per loop variable; NULL when unused */
+  uint32_t first_scope;      /* of its procedures' names */
   int64_t workspace_bytes;   /* the entry's total */
   int64_t workspace_elements; /* SZ_W: in elements of the ABI's type (bytes for void) */
 } sci_module_info;
 
 /* In env's scratch arena. SC_ERR_NAME when the entry is a keyword or a C library function. `name` NULL: the program's. */
 sci_module_info sci_module_info_make(sci_env *env, const sci_program *p, const char *name, const char *prefix);
+
+/* The same for programs that share a file: names taken by the earlier ones stay taken. */
+typedef struct sci_file_names {
+  sci_namer namer;
+  uint32_t scopes; /* numbers handed out to procedures */
+} sci_file_names;
+void sci_file_names_init(sci_file_names *n, sci_env *env); /* deferred: sci_file_names_free runs if the frame fails */
+void sci_file_names_free(sci_file_names *n);
+/* First for every program of the file: its external names, and `reserve` more of the form <entry>_<word>. `entry`: the external symbol itself;
+ * NULL: prefix and name. Then for every program in the same order: the names within. */
+sci_module_info sci_module_info_begin(sci_file_names *n, const sci_program *p, const char *name, const char *prefix, const char *entry,
+                                      const char *const *reserve, size_t n_reserve);
+void sci_module_info_finish(sci_file_names *n, const sci_program *p, sci_module_info *m);
 
 /* Bytes of one element of the entry's pointers: 8, 4 or (void) 1. */
 int64_t sci_abi_unit(sci_abi abi);

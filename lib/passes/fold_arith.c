@@ -1,4 +1,4 @@
-/* Owns fold_arith: values are simplified again with what is known of their names, and names that nothing needs go.
+/* Owns fold_arith: values are simplified again with what is known of their names, and names and stores that nothing needs go.
  *
  * A name that stands for a constant, a variable or another name is replaced by it, and so is one whose uses all share
  * its block: what is computed once and what is written out is bound_depth's choice, and until then operations see
@@ -13,6 +13,7 @@ typedef struct folding {
   uint32_t *seen; /* per value: the block that used it + 1; UINT32_MAX: several */
   uint32_t *home; /* per name: its block + 1 */
   bool *spread;   /* per name: used outside its own block */
+  bool *read;     /* per storage: loaded from, or handed to a callee */
   SCI_VEC(sci_val) stack;
   sci_reach *reach;
   uint32_t block, n_blocks;
@@ -81,7 +82,26 @@ static void need(void *user, sci_val v, bool is_index) {
   sci_reach_add(user, v);
 }
 
+static void note_read(folding *x, sci_buf b) {
+  int64_t offset;
+  x->read[sci_storage(x->s, b, &offset)] = true;
+}
+
+static void note_reads(folding *x, sci_block b) {
+  for (uint32_t i = 0; i < b.n; i++) {
+    const sci_stmt *st = &b.stmts[i];
+    if (st->kind == SCI_S_LOAD) note_read(x, st->buf);
+    if (st->kind == SCI_S_LOOP) note_reads(x, st->loop->body);
+    for (uint32_t k = 0; st->kind == SCI_S_CALL && k < st->call->n; k++) note_read(x, st->call->views[k].buf);
+  }
+}
+
 static bool is_live(const folding *x, const sci_stmt *st) {
+  if (st->kind == SCI_S_STORE) {
+    int64_t offset;
+    sci_buf storage = sci_storage(x->s, st->buf, &offset);
+    return x->read[storage] || x->s->bufs[storage].space != SCI_SPACE_PRIVATE;
+  }
   bool defines = st->kind == SCI_S_LOAD || (st->kind == SCI_S_ASSIGN && !x->s->names[st->name].is_mutable);
   if (!defines) return true;
   sci_val self = sci_val_name(x->s, st->name);
@@ -124,6 +144,7 @@ static const sci_proc *sweep_proc(const sci_program *p, const sci_proc *q, void 
   folding *x = user;
   (void)p;
   sci_rewriter r = {x->s, sweep, x};
+  note_reads(x, q->body);
   mark(x, q->body);
   return sci_proc_with(x->s, q, sci_rewrite_block(&r, q->body));
 }
@@ -135,6 +156,7 @@ sci_program *sci_pass_fold_arith(const sci_program *p, int64_t *changes) {
   x.seen = SCI_ZEROS(a, uint32_t, s->n_values);
   x.home = SCI_ZEROS(a, uint32_t, s->n_names);
   x.spread = SCI_ZEROS(a, bool, s->n_names);
+  x.read = SCI_ZEROS(a, bool, s->n_bufs);
   sci_program *simplified = sci_pass_each(p, simplify_proc, &x);
   x.reach = sci_reach_new(s);
   sci_program *swept = sci_pass_each(simplified ? simplified : p, sweep_proc, &x);

@@ -8,13 +8,15 @@
 
 static int export(const arguments *args) {
   static const char *const lanes[] = {"auto", "1", "2", "4", "8", NULL}, *const dialects[] = {"gnu", "c", NULL},
-                           *const roundings[] = {"default", "strict", NULL}, *const langs[] = {"c", "cpp", NULL};
+                           *const roundings[] = {"default", "strict", NULL}, *const langs[] = {"c", "cpp", NULL},
+                           *const casadis[] = {"off", "on", "derivatives", NULL};
   static const sc_lanes lane_values[] = {SC_LANES_AUTO, SC_LANES_1, SC_LANES_2, SC_LANES_4, SC_LANES_8};
   int lane = option_choice(args, "lanes", lanes, 0);
   int dialect = lane < 0 ? -1 : option_choice(args, "dialect", dialects, SC_DIALECT_GNU);
   int rounding = dialect < 0 ? -1 : option_choice(args, "rounding", roundings, SC_ROUNDING_DEFAULT);
   int lang = rounding < 0 ? -1 : option_choice(args, "lang", langs, SC_LANG_C);
-  if (lang < 0) return EXIT_USAGE;
+  int casadi = lang < 0 ? -1 : option_choice(args, "casadi", casadis, SC_CASADI_OFF);
+  if (casadi < 0) return EXIT_USAGE;
   sc_c_options c = {
       .name = option_value(args, "name"),
       .cpu = option_value(args, "cpu"),
@@ -22,6 +24,7 @@ static int export(const arguments *args) {
       .dialect = (sc_dialect)dialect,
       .rounding = (sc_rounding)rounding,
       .lang = (sc_lang)lang,
+      .casadi = (sc_casadi)casadi,
       .untyped = option_given(args, "untyped"),
       .prefix = option_value(args, "prefix"),
   };
@@ -59,6 +62,9 @@ static const option_spec options[] = {
     {"lang", 0, "LANG", "Language of the header: c (default) or cpp (C++17). The source is C either way."},
     VECTOR_LIBM_OPTION("none"),
     VECTOR_ACCURACY_OPTION,
+    {"casadi", 0, "MODE",
+     "off (default), on (the queries of CasADi external functions; matrices\ncolumn-major) or derivatives (with jac_F, fwd1_F "
+     "and adj1_F)."},
     {"prefix", 0, "PREFIX", "Put before every external symbol and macro."},
     {"untyped", 0, NULL, "Leave the typed buffers and the _call helper out of the header."},
     {0},
