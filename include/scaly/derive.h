@@ -62,6 +62,19 @@ typedef struct sc_options {
 SC_API sc_function *sc_function_derive(sc_function *f, const char *name, const sc_request *requests, size_t n,
                                        const sc_options *options);
 
+/* A copy of f whose derivatives are what jvp or vjp compute (at least one is given), in calls, in maps, and when it is itself the source of
+ * requests. Its values are f's. With inputs x_1 .. x_n of f, of which the differentiable ones have tangents, and float outputs y_1 .. y_m:
+ *   jvp  takes x_1 .. x_n, then a tangent of every differentiable input, in its shape; gives J v: a tangent per float output, in its shape.
+ *   vjp  takes x_1 .. x_n, then an adjoint of every float output; gives J' w: an adjoint per differentiable input.
+ * Ports go by position, names do not matter. Both must be linear in what follows the x. One alone serves both modes, through its own
+ * adjoint. They are differentiated in turn for second derivatives; a Hessian takes one triangle of what they say. `pattern`: a pattern that
+ * holds every nonzero of the Jacobian of the float outputs by the differentiable inputs, behind each other (NULL: what jvp, else vjp,
+ * depends on). NULL on failure: a port that does not fit is named. Printed text holds the derivatives. */
+SC_API sc_function *sc_custom_derivative(sc_function *f, sc_function *jvp, sc_function *vjp, const sc_pattern *pattern);
+/* What a function brings along, NULL: nothing. */
+SC_API sc_function *sc_function_jvp(const sc_function *f);
+SC_API sc_function *sc_function_vjp(const sc_function *f);
+
 /* One request each, under the default name. */
 SC_API sc_function *sc_gradient(sc_function *f, const char *of, const char *wrt, const sc_options *options);
 SC_API sc_function *sc_jacobian(sc_function *f, const char *of, const char *wrt, const sc_options *options);

@@ -96,6 +96,13 @@ sci_derived sci_callee_forward(const sci_ad *ad, sc_function *f, const bool *act
 /* f's inputs, then an adjoint lam_<output> for every output marked seeded; outputs: the adjoints of the inputs marked active
  * that are not structurally zero. */
 sci_derived sci_callee_reverse(const sci_ad *ad, sc_function *f, const bool *active, const bool *seeded, bool trailing);
+/* The sweeps through one function that brings its own derivative along (lib/ad/custom.c): tangents by input to tangents by output, adjoints
+ * by output to adjoints by input; SCI_NONE: zero, or (active NULL or false) not wanted. */
+void sci_custom_forward(const sci_ad *ad, sc_function *f, const sci_id *tangents, sci_id *out);
+void sci_custom_reverse(const sci_ad *ad, sc_function *f, const sci_id *adjoints, const bool *active, sci_id *out);
+/* Output o of f as something to differentiate: its node, or for a function with its own derivative a call of f on its inputs. */
+sci_id sci_root_of(sc_context *cx, sc_function *f, uint32_t o);
+
 /* (K, shape) <-> (shape, K) */
 sci_id sci_seeds_last(const sci_ad *ad, sci_id t);
 sci_id sci_seeds_first(const sci_ad *ad, sci_id t);

@@ -129,43 +129,58 @@ static bool find(sc_context *cx, uint32_t blob, sci_derived *d) {
   return true;
 }
 
+static sci_id *no_ids(const sci_ad *ad, uint32_t n) {
+  sci_id *ids = SCI_ARRAY(&ad->cx->env.scratch, sci_id, n);
+  for (uint32_t i = 0; i < n; i++) ids[i] = SCI_NONE;
+  return ids;
+}
+
+static sci_id *nodes_of(const sci_ad *ad, const sci_formal *list, uint32_t n) {
+  sci_id *ids = SCI_ARRAY(&ad->cx->env.scratch, sci_id, n);
+  for (uint32_t i = 0; i < n; i++) ids[i] = list[i].node;
+  return ids;
+}
+
 sci_derived sci_callee_forward(const sci_ad *ad, sc_function *f, const bool *active, bool trailing) {
-  sc_context *cx = ad->cx;
   uint32_t blob = key_blob(ad, f, FORWARD, trailing, active, NULL);
   sci_derived d;
-  if (find(cx, blob, &d)) return d;
+  if (find(ad->cx, blob, &d)) return d;
   builder b = begin(ad, f);
-  sci_arena *scratch = &cx->env.scratch;
-  sci_id *inputs = SCI_ARRAY(scratch, sci_id, f->n_in), *tangents = SCI_ARRAY(scratch, sci_id, f->n_in);
-  sci_id *roots = SCI_ARRAY(scratch, sci_id, f->n_out), *out = SCI_ARRAY(scratch, sci_id, f->n_out);
-  for (uint32_t i = 0; i < f->n_in; i++) {
-    inputs[i] = f->in[i].node;
-    tangents[i] = active[i] ? add_seed(&b, "fwd", &f->in[i], trailing) : SCI_NONE;
-  }
-  for (uint32_t i = 0; i < f->n_out; i++) roots[i] = f->out[i].node;
-  sci_forward(ad, f->n_in, inputs, tangents, f->n_out, roots, out);
+  sci_id *tangents = no_ids(ad, f->n_in), *out = no_ids(ad, f->n_out);
+  for (uint32_t i = 0; i < f->n_in; i++)
+    if (active[i]) tangents[i] = add_seed(&b, "fwd", &f->in[i], trailing);
+  if (sci_is_custom(f))
+    sci_custom_forward(ad, f, tangents, out);
+  else
+    sci_forward(ad, f->n_in, nodes_of(ad, f->in, f->n_in), tangents, f->n_out, nodes_of(ad, f->out, f->n_out), out);
   for (uint32_t i = 0; i < f->n_out; i++) add_result(&b, "fwd", f->out[i].name, i, out[i], trailing);
   return finish(&b, blob, "fwd");
 }
 
+/* Adjoints of the active inputs; only these are nodes of the sweep. */
+static void reverse_body(const sci_ad *ad, sc_function *f, const sci_id *seeds, const bool *active, sci_id *out) {
+  sci_id *inputs = no_ids(ad, f->n_in), *adjoints = no_ids(ad, f->n_in);
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < f->n_in; i++)
+    if (active[i]) inputs[n++] = f->in[i].node;
+  sci_reverse(ad, f->n_out, nodes_of(ad, f->out, f->n_out), seeds, n, inputs, adjoints);
+  for (uint32_t i = 0, k = 0; i < f->n_in; i++)
+    if (active[i]) out[i] = adjoints[k++];
+}
+
 sci_derived sci_callee_reverse(const sci_ad *ad, sc_function *f, const bool *active, const bool *seeded, bool trailing) {
-  sc_context *cx = ad->cx;
   uint32_t blob = key_blob(ad, f, REVERSE, trailing, active, seeded);
   sci_derived d;
-  if (find(cx, blob, &d)) return d;
+  if (find(ad->cx, blob, &d)) return d;
   builder b = begin(ad, f);
-  sci_arena *scratch = &cx->env.scratch;
-  sci_id *inputs = SCI_ARRAY(scratch, sci_id, f->n_in), *out = SCI_ARRAY(scratch, sci_id, f->n_in);
-  sci_id *roots = SCI_ARRAY(scratch, sci_id, f->n_out), *seeds = SCI_ARRAY(scratch, sci_id, f->n_out);
-  uint32_t *which = SCI_ARRAY(scratch, uint32_t, f->n_in), n = 0;
-  for (uint32_t i = 0; i < f->n_out; i++) {
-    roots[i] = f->out[i].node;
-    seeds[i] = seeded[i] ? add_seed(&b, "lam", &f->out[i], trailing) : SCI_NONE;
-  }
-  for (uint32_t i = 0; i < f->n_in; i++)
-    if (active[i]) which[n] = i, inputs[n++] = f->in[i].node;
-  sci_reverse(ad, f->n_out, roots, seeds, n, inputs, out);
-  for (uint32_t k = 0; k < n; k++) add_result(&b, "adj", f->in[which[k]].name, which[k], out[k], trailing);
+  sci_id *seeds = no_ids(ad, f->n_out), *out = no_ids(ad, f->n_in);
+  for (uint32_t i = 0; i < f->n_out; i++)
+    if (seeded[i]) seeds[i] = add_seed(&b, "lam", &f->out[i], trailing);
+  if (sci_is_custom(f))
+    sci_custom_reverse(ad, f, seeds, active, out);
+  else
+    reverse_body(ad, f, seeds, active, out);
+  for (uint32_t i = 0; i < f->n_in; i++) add_result(&b, "adj", f->in[i].name, i, out[i], trailing);
   return finish(&b, blob, "adj");
 }
 

@@ -99,9 +99,12 @@ static bool is_linear(const sci_assembly *a, const sci_node *n, const sci_id *ar
   }
 }
 
-/* A map or call is taken apart when its active operands only move inputs. */
-static bool is_map(const sci_assembly *a, const sci_node *n, const sci_id *args) {
+/* A map or call is taken apart when its active operands only move inputs. A function with its own derivative has a Jacobian by its products
+ * only, so that a call of one stays whole; a map of one is taken apart, into products of the one. */
+static bool is_map(const sci_assembly *a, sci_id id, const sci_node *n, const sci_id *args) {
   if (n->op != SCI_X_call && n->op != SCI_X_vmap) return false;
+  sc_context *cx = a->ad->cx;
+  if (n->op == SCI_X_call && sci_is_custom(cx->functions[((const sci_call_attr *)sci_attr(cx, id))->callee])) return false;
   for (uint32_t i = 0; i < n->n_args; i++)
     if (a->active[number(a, args, i)] && !a->column[number(a, args, i)]) return false;
   return true;
@@ -124,7 +127,7 @@ static void classify(sci_assembly *a, facts *f, uint32_t k) {
     f[k] = (facts){true, true, true, true};
     return;
   }
-  if (is_map(a, n, args)) {
+  if (is_map(a, id, n, args)) {
     a->kind[k] = SCI_KIND_MAP;
     f[k] = (facts){false, false, true, true};
     return;

@@ -13,6 +13,7 @@ typedef struct derivation {
   sc_context *cx;
   sc_function *f;
   sci_ad ad;
+  sci_id *root; /* per output: what is differentiated */
   sci_id *lam, *fwd; /* seed inputs per output and input, SCI_NONE: not asked for yet */
   SCI_VEC(sc_named) in;
   SCI_VEC(sc_named) out;
@@ -122,7 +123,7 @@ static sci_id joined(const derivation *d, const columns *c, const sci_id *parts)
 }
 
 static sci_id forward_product(derivation *d, uint32_t output, const columns *c) {
-  sci_id *seeds = SCI_ARRAY(&d->cx->env.scratch, sci_id, c->n), root = d->f->out[output].node, out;
+  sci_id *seeds = SCI_ARRAY(&d->cx->env.scratch, sci_id, c->n), root = d->root[output], out;
   for (uint32_t i = 0; i < c->n; i++) seeds[i] = seed(d, &d->fwd[c->index[i]], "fwd", &d->f->in[c->index[i]]);
   sci_forward(&d->ad, c->n, c->nodes, seeds, 1, &root, &out);
   return or_zeros(d, out, root);
@@ -137,7 +138,7 @@ static sci_id *adjoints(derivation *d, uint32_t n, const sci_id *roots, const sc
 }
 
 static sci_id *gradient(derivation *d, uint32_t output, const columns *c) {
-  sci_id root = d->f->out[output].node;
+  sci_id root = d->root[output];
   sci_shape s = sci_shape_of(d->cx, root);
   if (sci_type_of(d->cx, root)->size != 1)
     sci_fail(&d->cx->env, SC_ERR_SHAPE, "output %s of %s has %lld elements: a gradient or Hessian needs one", d->f->out[output].name,
@@ -153,7 +154,7 @@ static sci_id *lagrangian_gradient(derivation *d, const columns *c) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < d->f->n_out; i++) {
     if (!sci_is_float(dtype_of(d, d->f->out[i].node))) continue;
-    roots[n] = d->f->out[i].node;
+    roots[n] = d->root[i];
     seeds[n++] = lam(d, i);
   }
   return adjoints(d, n, roots, seeds, c);
@@ -227,7 +228,7 @@ static void add_dense(derivation *d, const sc_request *r, const sci_sparse *s, b
 }
 
 static sci_sparse jacobian(derivation *d, const sc_request *r, uint32_t output, const columns *c) {
-  sci_id root = d->f->out[output].node;
+  sci_id root = d->root[output];
   sci_jacobian_request q = {.n_roots = 1, .roots = &root, .n_inputs = c->n, .inputs = c->nodes};
   q.by_columns = r->kind == SC_REQUEST_SPJAC && r->layout == SC_CSC;
   return sci_sparse_jacobian(&d->ad, &q);
@@ -300,7 +301,7 @@ static void add_request(derivation *d, const sc_request *r) {
     return;
   }
   uint32_t o = find_output(d, r);
-  sci_id root = d->f->out[o].node;
+  sci_id root = d->root[o];
   if (!sci_is_float(dtype_of(d, root)))
     sci_fail(&cx->env, SC_ERR_DTYPE, "output %s of %s is not differentiable: it is %s", d->f->out[o].name, d->f->name, sci_type_text(cx, root));
   switch (r->kind) {
@@ -341,7 +342,8 @@ sc_function *sci_derive(sc_context *cx, sc_function *f, const char *name, const 
   if (options) d.ad.nonsmooth = options->nonsmooth;
   d.lam = SCI_ARRAY(scratch, sci_id, f->n_out);
   d.fwd = SCI_ARRAY(scratch, sci_id, f->n_in);
-  for (uint32_t i = 0; i < f->n_out; i++) d.lam[i] = SCI_NONE;
+  d.root = SCI_ARRAY(scratch, sci_id, f->n_out);
+  for (uint32_t i = 0; i < f->n_out; i++) d.lam[i] = SCI_NONE, d.root[i] = sci_root_of(cx, f, i);
   for (uint32_t i = 0; i < f->n_in; i++) {
     d.fwd[i] = SCI_NONE;
     sci_vec_push(scratch, &d.in, (sc_named){f->in[i].name, handle(&d, f->in[i].node), NULL});

@@ -72,7 +72,7 @@ static sci_jacobian_request callee_request(sc_context *cx, const map_site *s) {
   sci_id *roots = SCI_ARRAY(&cx->env.scratch, sci_id, s->f->n_out), *inputs = SCI_ARRAY(&cx->env.scratch, sci_id, s->n_args);
   sci_jacobian_request q = {.roots = roots, .inputs = inputs};
   for (uint32_t o = 0; o < s->f->n_out; o++)
-    if (s->node[o] != SCI_NONE) roots[q.n_roots++] = s->f->out[o].node;
+    if (s->node[o] != SCI_NONE) roots[q.n_roots++] = sci_root_of(cx, s->f, o);
   for (uint32_t i = 0; i < s->n_args; i++)
     if (s->active[i]) inputs[q.n_inputs++] = s->f->in[i].node;
   return q;

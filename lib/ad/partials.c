@@ -135,6 +135,20 @@ bool sci_op_has_partials(sci_op op) {
   return sci_ops[op].traits & (SCI_SMOOTH | SCI_PIECE);
 }
 
+/* 1 at the first tie of each reduced set, row by row: the one of the least position. */
+static sci_id first_tie(const rule *r, sci_id tie, sci_shape full, sci_shape kept, uint32_t mask) {
+  sc_context *cx = r->cx;
+  int64_t size = sci_type_of(cx, tie)->size;
+  if (!size) return sci_make_cast(cx, tie, r->dtype);
+  int32_t *number = SCI_ARRAY(&cx->env.scratch, int32_t, size);
+  for (int64_t i = 0; i < size; i++) number[i] = (int32_t)i;
+  sci_id position = sci_make_const(cx, SC_INT32, full.rank, full.dim, number);
+  sci_id none = sci_make_double(cx, SC_INT32, (double)size);
+  sci_id least = sci_make_reduce(cx, SCI_X_min, sci_make_select(cx, tie, position, none), mask);
+  least = sci_make_broadcast(cx, sci_make_reshape(cx, least, kept.rank, kept.dim), full.rank, full.dim);
+  return sci_make_cast(cx, sci_make2(cx, SCI_OP_eq, position, least), r->dtype);
+}
+
 sci_id sci_extremum_shares(const sci_ad *ad, sci_xop op, sci_id arg, sci_id result, uint32_t mask) {
   sc_context *cx = ad->cx;
   sc_dtype dtype = (sc_dtype)sci_type_of(cx, arg)->dtype;
@@ -144,7 +158,9 @@ sci_id sci_extremum_shares(const sci_ad *ad, sci_xop op, sci_id arg, sci_id resu
   for (int k = 0; k < full.rank; k++)
     if (mask >> k & 1) kept.dim[k] = 1;
   sci_id peak = sci_make_broadcast(cx, sci_make_reshape(cx, result, kept.rank, kept.dim), full.rank, full.dim);
-  sci_id ties = sci_make_cast(cx, sci_make2(cx, SCI_OP_eq, arg, peak), dtype);
+  sci_id tie = sci_make2(cx, SCI_OP_eq, arg, peak);
+  if (ad->nonsmooth == SC_NONSMOOTH_FIRST) return first_tie(&r, tie, full, kept, mask);
+  sci_id ties = sci_make_cast(cx, tie, dtype);
   sci_id count = sci_make_reduce(cx, SCI_X_sum, ties, mask);
   count = sci_make_reshape(cx, count, kept.rank, kept.dim);
   return sci_make2(cx, SCI_OP_div, ties, count);

@@ -94,6 +94,29 @@ const sci_rows *sci_rows_transpose(sc_context *cx, const sci_rows *a, int64_t n_
   return t;
 }
 
+const sci_rows *sci_rows_of_pattern(sc_context *cx, const sc_pattern *p, int32_t **number) {
+  sci_arena *scratch = &cx->env.scratch;
+  sci_rows *rows = SCI_NEW(scratch, sci_rows);
+  *number = SCI_ARRAY(scratch, int32_t, p->nnz);
+  for (int64_t k = 0; k < p->nnz; k++) (*number)[k] = (int32_t)k;
+  if (p->layout == SC_CSR) {
+    *rows = (sci_rows){p->nrow, p->outer, p->inner};
+    return rows;
+  }
+  int32_t *ptr = SCI_ZEROS(scratch, int32_t, p->nrow + 2), *col = SCI_ARRAY(scratch, int32_t, p->nnz);
+  const int32_t *row = p->layout == SC_CSC ? p->inner : p->outer;
+  for (int64_t k = 0; k < p->nnz; k++) ptr[row[k] + 2]++;
+  for (int64_t r = 0; r < p->nrow; r++) ptr[r + 2] += ptr[r + 1];
+  for (int64_t k = 0, c = 0; k < p->nnz; k++) {
+    while (p->layout == SC_CSC && k == p->outer[c + 1]) c++;
+    int32_t at = ptr[row[k] + 1]++;
+    col[at] = p->layout == SC_CSC ? (int32_t)c : p->inner[k];
+    (*number)[k] = at;
+  }
+  *rows = (sci_rows){p->nrow, ptr, col};
+  return rows;
+}
+
 const int32_t *sci_rows_mirrors(sc_context *cx, const sci_rows *rows) {
   int32_t nnz = rows->ptr[rows->n], *mirror = SCI_ARRAY(&cx->env.scratch, int32_t, nnz);
   int32_t *at = SCI_ARRAY(&cx->env.scratch, int32_t, rows->n);
@@ -372,6 +395,8 @@ static void sweep(analysis *a, uint32_t n_inputs, const sci_id *inputs, uint32_t
   }
 }
 
+static const sci_rows **custom_rows(sc_context *cx, sc_function *f, const bool *active, void *callees);
+
 static const sci_rows **function_rows(sc_context *cx, sc_function *f, const bool *active, void *callees) {
   sci_arena *arena = &cx->env.scratch;
   callee_list *list = callees;
@@ -384,6 +409,11 @@ static const sci_rows **function_rows(sc_context *cx, sc_function *f, const bool
   uint32_t blob = sci_intern_blob(cx, key, sizeof *key + f->n_in);
   for (size_t i = 0; i < list->n; i++)
     if (list->data[i].key == blob) return list->data[i].by_output;
+  if (sci_is_custom(f)) {
+    const sci_rows **rows = custom_rows(cx, f, active, callees);
+    sci_vec_push(arena, list, (callee_rows){blob, rows});
+    return rows;
+  }
   sci_id *roots = SCI_ARRAY(arena, sci_id, f->n_out), *inputs = SCI_ARRAY(arena, sci_id, f->n_in);
   uint32_t n = 0;
   for (uint32_t i = 0; i < f->n_out; i++) roots[i] = f->out[i].node;
@@ -394,6 +424,53 @@ static const sci_rows **function_rows(sc_context *cx, sc_function *f, const bool
   const sci_rows **by_output = SCI_ARRAY(arena, const sci_rows *, f->n_out);
   for (uint32_t i = 0; i < f->n_out; i++) by_output[i] = a.rows[sci_number(&a.order, roots[i])];
   sci_vec_push(arena, list, (callee_rows){blob, by_output});
+  return by_output;
+}
+
+/* The Jacobian of all float outputs by all differentiable inputs, as the function's own derivative has it: as stated, or by what the
+ * products depend on. */
+static const sci_rows *custom_jacobian(sc_context *cx, sc_function *f, const uint32_t *out, uint32_t n_out,
+                                       void *callees) {
+  sci_arena *arena = &cx->env.scratch;
+  if (f->custom.pattern) {
+    int32_t *number;
+    return sci_rows_of_pattern(cx, f->custom.pattern, &number);
+  }
+  sc_function *g = f->custom.jvp ? f->custom.jvp : f->custom.vjp;
+  bool *seeds = SCI_ZEROS(arena, bool, g->n_in);
+  for (uint32_t i = f->n_in; i < g->n_in; i++) seeds[i] = true;
+  const sci_rows **rows = function_rows(cx, g, seeds, callees);
+  int64_t *sizes = SCI_ARRAY(arena, int64_t, g->n_out), n_rows = 0;
+  for (uint32_t i = 0; i < g->n_out; i++) sizes[i] = sci_type_of(cx, g->out[i].node)->size;
+  for (uint32_t i = 0; i < n_out; i++) n_rows += sci_type_of(cx, f->out[out[i]].node)->size;
+  const sci_rows *all = sci_rows_join(cx, g->n_out, rows, sizes);
+  return f->custom.jvp ? all : sci_rows_transpose(cx, all, n_rows);
+}
+
+/* Of that Jacobian: the columns of the active inputs, by output. */
+static const sci_rows **custom_rows(sc_context *cx, sc_function *f, const bool *active, void *callees) {
+  sci_arena *arena = &cx->env.scratch;
+  uint32_t *in = SCI_ARRAY(arena, uint32_t, f->n_in), *out = SCI_ARRAY(arena, uint32_t, f->n_out);
+  uint32_t n_in = sci_tangent_inputs(f, in), n_out = sci_tangent_outputs(f, out);
+  const sci_rows *all = custom_jacobian(cx, f, out, n_out, callees);
+  const sci_rows **by_output = SCI_ZEROS(arena, const sci_rows *, f->n_out);
+  if (!all) return by_output;
+  int64_t n_cols = 0, row = 0;
+  for (uint32_t i = 0; i < n_in; i++) n_cols += sci_type_of(cx, f->in[in[i]].node)->size;
+  int32_t *column = SCI_ARRAY(arena, int32_t, n_cols), next = 0;
+  for (int64_t i = 0, c = 0; i < n_in; i++)
+    for (int64_t e = 0; e < sci_type_of(cx, f->in[in[i]].node)->size; e++) column[c++] = active[in[i]] ? next++ : -1;
+  int32_t one_row[] = {0, 1};
+  for (uint32_t i = 0; i < n_out; i++) {
+    int64_t size = sci_type_of(cx, f->out[out[i]].node)->size;
+    rows_builder b = rows_begin(cx, size);
+    for (int64_t r = 0; r < size; r++, row++) {
+      for (int32_t k = all->ptr[row]; k < all->ptr[row + 1]; k++)
+        if (column[all->col[k]] >= 0) row_add(&b, &(sci_rows){1, one_row, &column[all->col[k]]}, 0);
+      row_end(&b);
+    }
+    by_output[out[i]] = rows_finish(&b);
+  }
   return by_output;
 }
 

@@ -26,6 +26,8 @@ const sci_rows *sci_dependence_rows(const sci_dependence *d, sci_id id); /* NULL
 /* The rows of several values behind each other; NULL entries are `sizes[i]` empty rows. */
 const sci_rows *sci_rows_join(sc_context *cx, uint32_t n, const sci_rows *const *parts, const int64_t *sizes);
 const sci_rows *sci_rows_transpose(sc_context *cx, const sci_rows *a, int64_t n_cols);
+/* The rows of a pattern of any layout; (*number)[k]: the row-major number of its stored value k. */
+const sci_rows *sci_rows_of_pattern(sc_context *cx, const sc_pattern *p, int32_t **number);
 int64_t sci_rows_nnz(const sci_rows *a);
 /* Of a square pattern, per nonzero (r, c): the nonzero (c, r), -1 where there is none. */
 const int32_t *sci_rows_mirrors(sc_context *cx, const sci_rows *rows);

@@ -30,3 +30,31 @@ sc_function *sc_jacobian(sc_function *f, const char *of, const char *wrt, const 
 sc_function *sc_hessian(sc_function *f, const char *of, const char *wrt, const sc_options *options) {
   return sc_function_derive(f, NULL, &SC_HESS(of, wrt), 1, options);
 }
+
+static sc_function *with_derivative(sc_function *f, const sci_custom *custom) {
+  sc_context *cx = f->cx;
+  sci_arena *scratch = &cx->env.scratch;
+  sc_named *in = SCI_ARRAY(scratch, sc_named, f->n_in), *out = SCI_ARRAY(scratch, sc_named, f->n_out);
+  for (uint32_t i = 0; i < f->n_in; i++) in[i] = (sc_named){f->in[i].name, sci_wrap(cx, f->in[i].node), NULL};
+  for (uint32_t i = 0; i < f->n_out; i++) out[i] = (sc_named){f->out[i].name, sci_wrap(cx, f->out[i].node), f->out[i].pattern};
+  sc_function *g = sci_make_function(cx, f->name, in, f->n_in, out, f->n_out);
+  sci_inherit(g, f);
+  sci_attach_derivative(g, custom);
+  return g;
+}
+
+sc_function *sc_custom_derivative(sc_function *f, sc_function *jvp, sc_function *vjp, const sc_pattern *pattern) {
+  sci_call_frame e;
+  if (!f || !SCI_ENTER(f->cx, &e)) return NULL;
+  sc_function *g = with_derivative(f, &(sci_custom){jvp, vjp, pattern});
+  sci_return(f->cx, &e);
+  return g;
+}
+
+sc_function *sc_function_jvp(const sc_function *f) {
+  return f ? f->custom.jvp : NULL;
+}
+
+sc_function *sc_function_vjp(const sc_function *f) {
+  return f ? f->custom.vjp : NULL;
+}

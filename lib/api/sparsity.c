@@ -19,16 +19,6 @@ static void destroy_sparsity(void *p) {
   sci_raw_free(env, s, sizeof *s);
 }
 
-static const int32_t *copy_ints(sci_arena *arena, const int32_t *from, int64_t n) {
-  int32_t *to = SCI_ARRAY(arena, int32_t, n);
-  if (n && from) memcpy(to, from, (size_t)n * sizeof *to);
-  return from ? to : NULL;
-}
-
-static int64_t n_outer(const sc_pattern *p) {
-  return p->layout == SC_CSC ? p->ncol + 1 : p->layout == SC_CSR ? p->nrow + 1 : p->nnz;
-}
-
 /* The pattern of one request; the graph that it was read from is forgotten again. */
 static sc_sparsity *pattern_of(sc_function *f, sc_request r) {
   sci_call_frame e;
@@ -38,9 +28,7 @@ static sc_sparsity *pattern_of(sc_function *f, sc_request r) {
   sci_arena_init(&s->arena, &cx->env);
   sci_defer(&cx->env, destroy_sparsity, s);
   const sc_function *g = sci_derive(cx, f, NULL, &r, 1, NULL);
-  s->pattern = *g->out[0].pattern;
-  s->pattern.outer = copy_ints(&s->arena, s->pattern.outer, n_outer(&s->pattern));
-  s->pattern.inner = copy_ints(&s->arena, s->pattern.inner, s->pattern.nnz);
+  s->pattern = *sci_copy_pattern(&s->arena, g->out[0].pattern);
   sci_keep(&cx->env, s);
   sci_context_rollback(cx, e.mark);
   sci_return(cx, &e);
@@ -89,28 +77,10 @@ static void destroy_coloring(void *p) {
   sci_raw_free(env, c, sizeof *c);
 }
 
-/* The rows of a pattern; (*number)[k]: the row-major number of stored value k. */
-static const sci_rows *rows_of(sc_context *cx, const sc_pattern *p, int32_t **number) {
-  sci_arena *scratch = &cx->env.scratch;
-  sci_rows *rows = SCI_NEW(scratch, sci_rows);
-  *number = SCI_ARRAY(scratch, int32_t, p->nnz);
-  for (int64_t k = 0; k < p->nnz; k++) (*number)[k] = (int32_t)k;
-  if (p->layout == SC_CSR) {
-    *rows = (sci_rows){p->nrow, p->outer, p->inner};
-    return rows;
-  }
-  int32_t *ptr = SCI_ZEROS(scratch, int32_t, p->nrow + 2), *col = SCI_ARRAY(scratch, int32_t, p->nnz);
-  const int32_t *row = p->layout == SC_CSC ? p->inner : p->outer;
-  for (int64_t k = 0; k < p->nnz; k++) ptr[row[k] + 2]++;
-  for (int64_t r = 0; r < p->nrow; r++) ptr[r + 2] += ptr[r + 1];
-  for (int64_t k = 0, c = 0; k < p->nnz; k++) {
-    while (p->layout == SC_CSC && k == p->outer[c + 1]) c++;
-    int32_t at = ptr[row[k] + 1]++;
-    col[at] = p->layout == SC_CSC ? (int32_t)c : p->inner[k];
-    (*number)[k] = at;
-  }
-  *rows = (sci_rows){p->nrow, ptr, col};
-  return rows;
+static const int32_t *copy_ints(sci_arena *arena, const int32_t *from, int64_t n) {
+  int32_t *to = SCI_ARRAY(arena, int32_t, n);
+  if (n && from) memcpy(to, from, (size_t)n * sizeof *to);
+  return from ? to : NULL;
 }
 
 /* The row-major recovery map in the order of the pattern's stored values. */
@@ -161,7 +131,7 @@ static const sc_coloring *color(sc_context *cx, const char *what, const sc_patte
   sc_coloring_options o = options ? *options : (sc_coloring_options){0};
   check_request(cx, what, p, hessian, &o);
   int32_t *number;
-  const sci_rows *rows = rows_of(cx, p, &number);
+  const sci_rows *rows = sci_rows_of_pattern(cx, p, &number);
   if (hessian) check_hessian(cx, p, rows);
   sci_coloring c = hessian ? sci_color_hessian(cx, rows, &o) : sci_color_jacobian(cx, rows, p->ncol, &o);
   owned_coloring *owned = sci_raw(&cx->env, NULL, 0, sizeof *owned);
@@ -195,7 +165,7 @@ size_t sc_function_matrices(const sc_function *f, sc_matrix_report *reports, siz
   sci_call_frame e;
   if (!f || !SCI_ENTER(f->cx, &e)) return 0;
   sc_function **all;
-  uint32_t n = sci_callees(f->cx, (sc_function *)(uintptr_t)f, &all);
+  uint32_t n = sci_callees(f->cx, (sc_function *)(uintptr_t)f, false, &all);
   size_t found = 0;
   for (uint32_t k = 0; k < n; k++)
     for (uint32_t i = 0; i < all[k]->n_out; i++) {

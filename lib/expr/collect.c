@@ -9,9 +9,12 @@ typedef struct liveness {
 
 static void keep_function(const sc_context *cx, liveness *live, uint32_t id) {
   const sc_function *f = cx->functions[id];
+  if (live->function[id]) return;
   live->function[id] = true;
   for (uint32_t i = 0; i < f->n_in; i++) live->number[f->in[i].node] = 0;
   for (uint32_t i = 0; i < f->n_out; i++) live->number[f->out[i].node] = 0;
+  if (f->custom.jvp) keep_function(cx, live, f->custom.jvp->id);
+  if (f->custom.vjp) keep_function(cx, live, f->custom.vjp->id);
 }
 
 /* Operands, and the bodies of callees, have lower ids than a node: one descending sweep. */

@@ -75,6 +75,12 @@ typedef struct sci_formal {
   const struct sc_matrix_report *report; /* outputs that are derivative matrices; NULL: others */
 } sci_formal;
 
+/* Derivatives that a function brings along (scaly/derive.h); both NULL: it has none. */
+typedef struct sci_custom {
+  sc_function *jvp, *vjp;
+  const sc_pattern *pattern; /* NULL: what jvp or vjp says */
+} sci_custom;
+
 struct sc_function {
   sc_context *cx;
   uint32_t id; /* index into the context's functions; never reused */
@@ -85,6 +91,7 @@ struct sc_function {
   uint8_t node_hint, set_hint;
   bool strict_nan;
   bool held; /* the user has not released it */
+  sci_custom custom;
   sci_arena arena; /* names, formals, patterns */
 };
 
@@ -211,6 +218,14 @@ void sci_function_hint_set(sc_function *f, sc_hint hint);
 /* Names of functions and ports: letters, digits, _, not a digit first, at most SCI_NAME_MAX; ports may have ':' (spelled _). */
 enum { SCI_NAME_MAX = 255 };
 void sci_check_name(sc_context *cx, const char *what, const char *name, bool port);
+sc_pattern *sci_copy_pattern(sci_arena *arena, const sc_pattern *p);
+/* Numbers of the inputs that custom derivatives take tangents of (the differentiable ones), and of the outputs that have them (the float
+ * ones); returns how many. */
+uint32_t sci_tangent_inputs(const sc_function *f, uint32_t *index);
+uint32_t sci_tangent_outputs(const sc_function *f, uint32_t *index);
+void sci_attach_derivative(sc_function *f, const sci_custom *custom); /* checks that it fits */
+bool sci_is_custom(const sc_function *f);
+void sci_inherit(sc_function *version, const sc_function *f); /* hint, strictness, custom derivative, reports */
 bool sci_pattern_fits(const sc_pattern *p); /* sizes in range, entries ordered and inside the matrix */
 /* The index of a port by name; SC_ERR_NAME listing the names there are. */
 uint32_t sci_find_port(sc_context *cx, const sc_function *f, bool output, const char *name);
@@ -247,7 +262,8 @@ typedef struct sci_order {
 sci_order sci_reach(sc_context *cx, const sci_id *roots, uint32_t n);
 sci_order sci_reach_function(sc_context *cx, const sc_function *f); /* from all outputs and inputs */
 uint32_t sci_number(const sci_order *o, sci_id id); /* SCI_NONE: not reached */
-/* Functions called from f, transitively, callees before callers, f last. In the scratch arena. */
-uint32_t sci_callees(sc_context *cx, sc_function *f, sc_function ***out);
+/* Functions called from f, transitively, callees before callers, f last; `rules`: and the derivatives that any of them brings along. In the
+ * scratch arena. */
+uint32_t sci_callees(sc_context *cx, sc_function *f, bool rules, sc_function ***out);
 
 #endif

@@ -91,6 +91,16 @@ bool sci_pattern_fits(const sc_pattern *p) {
   return p->layout == SC_CSC ? compressed_fits(p, p->ncol, p->nrow) : compressed_fits(p, p->nrow, p->ncol);
 }
 
+sc_pattern *sci_copy_pattern(sci_arena *arena, const sc_pattern *p) {
+  int64_t n_outer = p->layout == SC_CSC ? p->ncol + 1 : p->layout == SC_CSR ? p->nrow + 1 : p->nnz;
+  sc_pattern *copy = SCI_NEW(arena, sc_pattern);
+  int32_t *outer = SCI_ARRAY(arena, int32_t, n_outer), *inner = SCI_ARRAY(arena, int32_t, p->nnz);
+  if (n_outer) memcpy(outer, p->outer, (size_t)n_outer * sizeof *outer);
+  if (p->nnz) memcpy(inner, p->inner, (size_t)p->nnz * sizeof *inner);
+  *copy = (sc_pattern){p->layout, p->nrow, p->ncol, p->nnz, outer, inner};
+  return copy;
+}
+
 static const sc_pattern *copy_pattern(sc_function *f, const sc_named *out) {
   sc_context *cx = f->cx;
   const sc_pattern *p = out->pattern;
@@ -105,18 +115,7 @@ static const sc_pattern *copy_pattern(sc_function *f, const sc_named *out) {
     sci_fail(&cx->env, SC_ERR_INDEX,
              "function %s: the pattern of sparse output %s is not ordered, or leaves the %lldx%lld matrix", f->name,
              out->name, (long long)p->nrow, (long long)p->ncol);
-  size_t n_outer = (size_t)(p->layout == SC_CSC   ? p->ncol + 1
-                            : p->layout == SC_CSR ? p->nrow + 1
-                                                  : p->nnz),
-         n_inner = (size_t)p->nnz;
-  sc_pattern *copy = SCI_NEW(&f->arena, sc_pattern);
-  *copy = *p;
-  int32_t *outer = SCI_ARRAY(&f->arena, int32_t, n_outer), *inner = SCI_ARRAY(&f->arena, int32_t, n_inner);
-  if (n_outer) memcpy(outer, p->outer, n_outer * sizeof *outer);
-  if (n_inner) memcpy(inner, p->inner, n_inner * sizeof *inner);
-  copy->outer = outer;
-  copy->inner = inner;
-  return copy;
+  return sci_copy_pattern(&f->arena, p);
 }
 
 /* ---- hints ---- */

@@ -175,16 +175,13 @@ static sc_function *simplify_function(simplifier *s, sc_function *f) {
   if (!changed) return f;
   sc_function *g = sci_make_function(cx, f->name, in, f->n_in, out, f->n_out);
   g->held = false;
-  g->set_hint = g->hint = f->hint;
-  g->strict_nan = f->strict_nan;
-  for (uint32_t i = 0; i < f->n_out; i++)
-    if (f->out[i].report) sci_function_report(g, i, f->out[i].report);
+  sci_inherit(g, f);
   return g;
 }
 
 sc_function *sci_simplify(sc_context *cx, sc_function *f, bool lowering, uint32_t *counts) {
   sc_function **callees;
-  uint32_t n = sci_callees(cx, f, &callees);
+  uint32_t n = sci_callees(cx, f, false, &callees);
   simplifier s = {.cx = cx, .lowering = lowering, .counts = counts, .moved = SCI_ZEROS(&cx->env.scratch, sc_function *, cx->n_functions)};
   for (uint32_t i = 0; i < n; i++) {
     uint32_t id = callees[i]->id;

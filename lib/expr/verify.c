@@ -109,7 +109,7 @@ static void verify_body(sc_context *cx, const sc_function *f) {
 
 void sci_verify(sc_context *cx, const sc_function *f) {
   sc_function **all;
-  uint32_t n = sci_callees(cx, cx->functions[f->id], &all);
+  uint32_t n = sci_callees(cx, cx->functions[f->id], true, &all);
   for (uint32_t i = 0; i < n; i++) {
     sci_arena_mark mark = sci_arena_here(&cx->env.scratch);
     verify_body(cx, all[i]);

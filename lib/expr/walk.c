@@ -92,13 +92,16 @@ uint32_t sci_number(const sci_order *o, sci_id id) {
 
 /* A function is made after those it calls, so ids order callees before callers, and one descending sweep finds them
  * all. */
-uint32_t sci_callees(sc_context *cx, sc_function *f, sc_function ***out) {
+uint32_t sci_callees(sc_context *cx, sc_function *f, bool rules, sc_function ***out) {
   bool *called = SCI_ZEROS(&cx->env.scratch, bool, f->id + 1);
   called[f->id] = true;
   uint32_t n = 0;
   for (uint32_t id = f->id + 1; id-- > 0;) {
     if (!called[id]) continue;
     n++;
+    const sci_custom *custom = &cx->functions[id]->custom;
+    if (rules && custom->jvp) called[custom->jvp->id] = true;
+    if (rules && custom->vjp) called[custom->vjp->id] = true;
     sci_arena_mark mark = sci_arena_here(&cx->env.scratch);
     sci_order o = sci_reach_function(cx, cx->functions[id]);
     for (uint32_t i = 0; i < o.n; i++) {

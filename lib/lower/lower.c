@@ -18,7 +18,7 @@ static void collect_order(sc_context *cx, sci_plan *p) {
 static sci_plan *make_plans(sc_context *cx, const sc_function *f, uint32_t *n) {
   sci_arena *scratch = &cx->env.scratch;
   sc_function **functions;
-  *n = sci_callees(cx, (sc_function *)(uintptr_t)f, &functions);
+  *n = sci_callees(cx, (sc_function *)(uintptr_t)f, false, &functions);
   sci_plan *plans = SCI_ZEROS(scratch, sci_plan, *n);
   for (uint32_t i = 0; i < *n; i++) {
     const sc_function *g = functions[i];

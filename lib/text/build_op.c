@@ -159,16 +159,16 @@ static sci_id constant(sci_parser *p, const sci_op_text *t) {
 
 /* ---- calls ---- */
 
-static _Noreturn void unknown_callee(sci_parser *p, sci_known_functions *known, const sci_attr_value *v) {
+static _Noreturn void unknown_callee(sci_parser *p, sci_known_functions *known, const char *where, const char *name) {
   sci_lexer x = p->lexer;
   for (sci_token t = sci_lex(&x); t.kind != SCI_T_END; t = sci_lex(&x)) {
     if (!sci_token_is(&t, "expr.func")) continue;
     t = sci_lex(&x);
-    if (t.kind == SCI_T_SYMBOL && t.n == strlen(v->string) && !memcmp(t.s, v->string, t.n))
+    if (t.kind == SCI_T_SYMBOL && t.n == strlen(name) && !memcmp(t.s, name, t.n))
       sci_fail_at(
-          p, v->where, SC_ERR_NAME,
+          p, where, SC_ERR_NAME,
           "@%s is defined later: functions come before their callers, so that none can call itself through others",
-          sci_show(p, v->string, t.n));
+          sci_show(p, name, t.n));
   }
   sci_text list;
   sci_text_init(&list, &p->env->scratch);
@@ -176,19 +176,28 @@ static _Noreturn void unknown_callee(sci_parser *p, sci_known_functions *known, 
     sci_putf(&list, "%s@%s", i ? ", " : "",
              sci_show(p, known->names.entries.data[i].s, known->names.entries.data[i].n));
   if (known->names.entries.n > 16) sci_put(&list, ", ...");
-  sci_fail_at(p, v->where, SC_ERR_NAME, "there is no function @%s (there are: %s)",
-              sci_show(p, v->string, strlen(v->string)), list.n ? list.data : "none");
+  sci_fail_at(p, where, SC_ERR_NAME, "there is no function @%s (there are: %s)", sci_show(p, name, strlen(name)),
+              list.n ? list.data : "none");
+}
+
+static sc_function *find_function(sci_parser *p, sci_known_functions *known, const char *where, const char *name) {
+  const uint32_t *at = sci_names_find(&known->names, name, strlen(name));
+  if (!at) unknown_callee(p, known, where, name);
+  if (*at == known->list.n)
+    sci_fail_at(p, where, SC_ERR_NAME, "@%s calls itself: recursion is not possible", sci_show(p, name, strlen(name)));
+  sc_function *f = known->list.data[*at];
+  if (!f) sci_unwind(p->env); /* its own problem has been reported */
+  return f;
+}
+
+sc_function *sci_parse_known_function(sci_parser *p, sci_known_functions *known) {
+  sci_token name = sci_expect(p, SCI_T_STRING, "the name of a function, in quotes");
+  return find_function(p, known, name.begin, sci_token_string(p, &name));
 }
 
 static sc_function *find_callee(sci_parser *p, sci_known_functions *known, const sci_op_text *t) {
   const sci_attr_value *v = need(p, t, SCI_A_CALLEE, "callee");
-  const uint32_t *at = sci_names_find(&known->names, v->string, strlen(v->string));
-  if (!at) unknown_callee(p, known, v);
-  if (*at == known->list.n)
-    sci_fail_at(p, v->where, SC_ERR_NAME, "@%s calls itself: recursion is not possible",
-                sci_show(p, v->string, strlen(v->string)));
-  sc_function *f = known->list.data[*at];
-  if (!f) sci_unwind(p->env); /* its own problem has been reported */
+  sc_function *f = find_function(p, known, v->where, v->string);
   const sci_attr_value *out = sci_given(t->attrs, SCI_A_OUTPUT);
   if (out && (out->number < 0 || out->number >= f->n_out))
     sci_fail_at(p, out->where, SC_ERR_INDEX, "@%s has no output number %lld: the last one is %u", f->name,

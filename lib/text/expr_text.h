@@ -77,6 +77,8 @@ typedef struct sci_op_text {
 } sci_op_text;
 
 sci_id sci_build_op(sci_parser *p, sci_known_functions *known, const sci_op_text *t);
+/* "f": a function that came before. */
+sc_function *sci_parse_known_function(sci_parser *p, sci_known_functions *known);
 /* A literal that stands alone: of the stated type if there is one, else of `dtype`. */
 sci_id sci_build_literal(sci_parser *p, const sci_literal *l, sc_dtype dtype);
 /* Fails unless the node has the stated shape and data type, and `diff` where it says so. */

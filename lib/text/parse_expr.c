@@ -247,21 +247,36 @@ static void parse_outputs(expr_parser *e, named_vec *outputs, types_vec *types) 
   sci_advance(p);
 }
 
-/* {lowering="block", strict_nan=true} */
-static void parse_function_attrs(sci_parser *p, sc_hint *hint, bool *strict_nan) {
+typedef struct function_attrs {
+  sc_hint hint;
+  bool strict_nan;
+  sci_custom custom;
+} function_attrs;
+
+/* {lowering="block", strict_nan=true, jvp="f_jvp", vjp="f_vjp", jacobian=sparse<..>} */
+static void parse_function_attrs(expr_parser *e, function_attrs *attrs) {
+  sci_parser *p = &e->p;
   if (!sci_at_attributes(p)) return;
   sci_advance(p);
   for (bool more = false; !sci_at_punct(p, '}'); more = true) {
     if (more) sci_expect_punct(p, ',', "or '}' after an attribute");
-    if (!sci_at_word(p, "lowering") && !sci_at_word(p, "strict_nan"))
-      sci_unexpected(p, "an attribute of a function (lowering, strict_nan)");
-    bool is_hint = sci_at_word(p, "lowering");
+    static const char *const keys[] = {"lowering", "strict_nan", "jvp", "vjp", "jacobian"};
+    size_t key = 0;
+    while (key < 5 && !sci_at_word(p, keys[key])) key++;
+    if (key == 5) sci_unexpected(p, "an attribute of a function (lowering, strict_nan, jvp, vjp, jacobian)");
     sci_advance(p);
     sci_expect_punct(p, '=', "after the name of an attribute");
-    if (is_hint)
-      *hint = sci_parse_hint(p);
-    else
-      *strict_nan = sci_parse_flag(p);
+    switch (key) {
+    case 0: attrs->hint = sci_parse_hint(p); break;
+    case 1: attrs->strict_nan = sci_parse_flag(p); break;
+    case 2: attrs->custom.jvp = sci_parse_known_function(p, &e->known); break;
+    case 3: attrs->custom.vjp = sci_parse_known_function(p, &e->known); break;
+    default: {
+      const char *where = p->tok.begin;
+      attrs->custom.pattern = sci_parse_type(p, true).pattern;
+      if (!attrs->custom.pattern) sci_fail_at(p, where, SC_ERR_PARSE, "the pattern of a Jacobian is a sparse type (sparse<..>)");
+    }
+    }
   }
   sci_advance(p);
 }
@@ -271,11 +286,10 @@ static sc_function *parse_body(expr_parser *e, const sci_token *name) {
   sci_parser *p = &e->p;
   named_vec outputs = {0};
   types_vec types = {0};
-  sc_hint hint = SC_HINT_AUTO;
-  bool strict_nan = false;
+  function_attrs attrs = {.hint = SC_HINT_AUTO};
   parse_inputs(e);
   parse_outputs(e, &outputs, &types);
-  parse_function_attrs(p, &hint, &strict_nan);
+  parse_function_attrs(e, &attrs);
   sci_expect_punct(p, '{', "before the body of a function");
   while (p->tok.kind == SCI_T_VALUE) parse_definition(e);
   if (!sci_at_word(p, "expr.return") && !sci_at_word(p, "return"))
@@ -285,8 +299,9 @@ static sc_function *parse_body(expr_parser *e, const sci_token *name) {
   p->where = name->begin;
   sc_function *f =
       sci_make_function(p->cx, sci_token_string(p, name), e->inputs.data, e->inputs.n, outputs.data, outputs.n);
-  sci_function_hint_set(f, hint);
-  f->strict_nan = strict_nan;
+  sci_function_hint_set(f, attrs.hint);
+  f->strict_nan = attrs.strict_nan;
+  if (attrs.custom.jvp || attrs.custom.vjp || attrs.custom.pattern) sci_attach_derivative(f, &attrs.custom);
   return f;
 }
 

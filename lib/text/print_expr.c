@@ -235,6 +235,18 @@ static void put_nodes(printer *p, sci_id root) {
   }
 }
 
+static void put_custom(printer *p, const sc_function *f, bool *open) {
+  const sc_function *rules[] = {f->custom.jvp, f->custom.vjp};
+  for (int k = 0; k < 2; k++) {
+    if (!rules[k]) continue;
+    sci_put_key(p->out, open, k ? "vjp" : "jvp");
+    sci_put_string(p->out, p->names[rules[k]->id]);
+  }
+  if (!f->custom.pattern) return;
+  sci_put_key(p->out, open, "jacobian");
+  sci_put_sparse(p->out, SC_FLOAT64, f->custom.pattern);
+}
+
 static void put_signature(printer *p, const sc_function *f) {
   sci_text *out = p->out;
   sci_put(out, "expr.func ");
@@ -273,6 +285,7 @@ static void put_signature(printer *p, const sc_function *f) {
     sci_put_key(out, &open, "strict_nan");
     sci_put(out, "true");
   }
+  put_custom(p, f, &open);
   if (open)
     sci_put_char(out, '}');
   else
@@ -302,7 +315,7 @@ static void put_function(printer *p, const sc_function *f) {
 
 void sci_print_function(sci_text *out, sc_context *cx, const sc_function *f) {
   sc_function **all;
-  uint32_t n = sci_callees(cx, cx->functions[f->id], &all);
+  uint32_t n = sci_callees(cx, cx->functions[f->id], true, &all);
   const char **names = SCI_ZEROS(&cx->env.scratch, const char *, cx->n_functions);
   sci_unique *unique = sci_unique_begin(&cx->env);
   names[f->id] = sci_unique_name(unique, f->name); /* the function asked for keeps its name */

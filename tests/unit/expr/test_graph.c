@@ -57,7 +57,7 @@ Test(graph, reaching) {
   cr_assert(h && sc_verify(h) == SC_OK);
   if (!SCI_TRY(&cx->env, &fr)) cr_assert_fail("%s", sc_context_error(cx)->message);
   sc_function **called;
-  cr_assert_eq(sci_callees(cx, h, &called), 3);
+  cr_assert_eq(sci_callees(cx, h, false, &called), 3);
   cr_expect(called[0] == f && called[1] == g && called[2] == h);
   o = sci_reach_function(cx, h);
   cr_expect_eq(o.number_of != NULL, (uint64_t)(o.ids[o.n - 1] - o.base) < 8 * (uint64_t)o.n + SCI_NODE_CHUNK);
