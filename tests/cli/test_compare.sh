@@ -13,7 +13,9 @@ done
 grep -q '"max_ulp": 0, ' out || fail "the ways do not agree to the bit" "$(cat out)"
 good compare f.scaly --out z -O 0
 out_has '^f: z; [0-9]+ operations per call$'
-out_has '^way +compile ms +first ms +code bytes +ns per call +spread +max abs +max ULP +GFLOP/s$'
+out_has '^way +lanes +math +compile ms +first ms +code bytes +ns per call +spread +to best +max abs +max ULP +GFLOP/s$'
+out_has '^fastest: (llvm best|gcc|clang|tcc), by [0-9.]+ before (llvm best|gcc|clang|tcc)(, which is within the spread)?$'
+grep -Eq '^(llvm best|gcc|clang|tcc) .* 1\.00 ' out || fail "no row is the fastest" "$(cat out)"
 
 # No compiler: its rows say so, the others still run.
 last="PATH=/nowhere scaly compare"
@@ -38,6 +40,49 @@ out_has '^cc .*cannot be bothered'
 bad 1 '2 values where the input' compare f.scaly --arg x=1,2
 good compare f.scaly --seed 7
 [ -z "$(find . -newer rows.json -name '*.so')" ] || fail "something was left behind"
+
+# Foreign modules: one of ours, one that needs room and says so as CasADi's loader asks, a shared object; what is wrong with one is its row's error.
+mkdir own foreign empty
+good export f.scaly -o own
+good compare f.scaly --against own=own --format json
+out_has '"way": "own", "tier": "gcc", "lanes": null, .*"ns": [0-9.]+, .*"max_ulp": 0, .*"error": null'
+cat >foreign/g.c <<'END'
+int g_work(long long *a, long long *r, long long *iw, long long *w) { *a = 3, *r = 4, *iw = 5, *w = 6; return 0; }
+int g(const double **arg, double **res, int *iw, double *w, int mem) {
+  if (mem || !iw || !w || arg[1] || arg[2] || res[2] || res[3]) return 7;
+  for (int i = 0; i < 5; i++) ((long long *)iw)[i] = 1;
+  for (int i = 0; i < 6; i++) w[i] = 1;
+  for (int i = 0; i < 30; i++) res[1][i] = 0.5;
+  res[0][0] = arg[0][0];
+  return 0;
+}
+END
+good compare f.scaly --against other=foreign:g --format json
+out_has '"way": "other", "tier": "clang", .*"max_abs": [1-9][^}]*"error": null'
+cc -shared -fPIC foreign/g.c -o foreign/g.so
+good compare f.scaly --against object=foreign/g.so:g
+out_has '^object +- +- +- +- +[0-9]'
+good compare f.scaly --against a=foreign --against b=empty --against c=/nowhere
+out_has '^a gcc +there is no function f in it$'
+out_has '^b gcc +empty: neither C sources nor one shared object$'
+out_has '^c clang +/nowhere: No such file'
+echo 'int f(void) { return x; }' >empty/f.c
+good compare f.scaly --against b=empty
+out_has "^b gcc +.*gcc failed: .*error.*x"
+bad 2 'takes NAME=DIR' compare f.scaly --against own
+bad 2 '1, 2, 4 or 8' compare f.scaly --lanes 3
+bad 2 'no target "x"' compare f.scaly --cpu x
+good compare f.scaly --lanes 1 --cpu generic
+
+# Plots.
+good compare f.scaly --plot p.svg
+for text in 'class="plot"' 'class="axis"' 'class="legend"' 'class="point' 'ns' '</svg>$'; do
+  grep -q "$text" p.svg || fail "the plot lacks $text"
+done
+[ "$(grep -c 'class="plot"' p.svg)" = 3 ] || fail "not three plots"
+good compare f.scaly --plot p.html
+grep -q '^<!DOCTYPE html>' p.html || fail "no HTML"
+bad 3 'nowhere/p.svg' compare f.scaly --plot nowhere/p.svg
 
 good toolchain
 out_has '^scaly +[0-9]'

@@ -153,7 +153,7 @@ static timed_call prepare(const wl_reference *r, const sc_function *f, subject s
     in[i] = v;
   }
   out[0] = room(stored(f) * 8);
-  return (timed_call){s.entry, in, out, room((int64_t)s.w_bytes)};
+  return (timed_call){s.entry, in, out, room((int64_t)s.w_bytes), NULL};
 }
 
 static void check(const wl_reference *r, const sc_function *f, const double *v, outcome *o) {

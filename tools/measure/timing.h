@@ -12,6 +12,7 @@ typedef struct timed_call {
   const void **in;
   void **out;
   void *w;
+  int *iw; /* NULL for code of ours */
 } timed_call;
 
 /* How many calls fill a sample of `sample_ms`; warms caches, branch predictors and clocks on the way. */

@@ -1,40 +1,16 @@
 /* The compare command: one function through every way of compiling it here, timed and checked against the others. */
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/scaly/commands.h"
+#include "tools/scaly/compare.h"
 #include "tools/scaly/compilers.h"
-#include "tools/scaly/measure.h"
-#include "tools/scaly/model.h"
 #include "tools/scaly/report.h"
-#include "tools/scaly/values.h"
 
-enum { MAX_ROWS = 1 + MAX_COMPILERS };
+enum { SAMPLES = 21 };
+static const double sample_ms = 1;
 
-typedef struct row {
-  const char *way, *tier; /* tier NULL: the way has none */
-  const char *error;      /* NULL: it ran */
-  sc_kernel *kernel;
-  void **out;
-  double compile_ms; /* to machine code, lowering not counted */
-  double first_ms;   /* from the function to the first result */
-  timing time;
-  difference diff;
-  bool compared; /* another row ran too */
-} row;
-
-typedef struct comparison {
-  const arguments *args;
-  model model;
-  sc_lower_options lower;
-  void **in; /* shared by all rows; NULL: not read yet */
-  row rows[MAX_ROWS];
-  size_t n;
-  int64_t operations;
-} comparison;
+/* ---- compiling ---- */
 
 /* Takes the first diagnostic's message off the context. */
 static const char *take_error(sc_context *cx) {
@@ -54,140 +30,145 @@ static sc_kernel *compile_with(const comparison *c, const char *const *cc_argv, 
   return k;
 }
 
+static void call_first(row *r, double spent_ms) {
+  double start = wall_ms();
+  int status = r->call.entry(r->call.in, r->call.out, r->call.iw, r->call.w, 0);
+  r->first_ms = spent_ms + wall_ms() - start;
+  if (status != SC_KERNEL_SUCCESS) r->error = pool_printf("the kernel returned status %d", status);
+}
+
 /* Compiles one row and calls it once. Of a program only a kernel tells the inputs, so the first one reads their values.
  * Returns an exit code: only wrong values end the comparison, what is missing for one row is that row's error. */
 static int start_row(comparison *c, row *r, const char *const *cc_argv, const char *const *flags) {
-  double start = now_ms();
+  double start = wall_ms();
   r->kernel = compile_with(c, cc_argv, flags);
   if (!r->kernel) {
     r->error = take_error(c->model.cx);
     return EXIT_OK;
   }
-  double compiled = now_ms();
-  int code = c->in ? EXIT_OK : read_inputs(&c->in, kernel_inputs(r->kernel), c->args, true);
+  double spent = wall_ms() - start;
+  r->compile_ms = spent - sc_kernel_times(r->kernel).lower;
+  r->code_bytes = sc_kernel_code_bytes(r->kernel);
+  r->lanes = c->lanes;
+  r->vector_libm = c->vector_libm;
+  if (!c->model.function && !c->in) {
+    c->name = pool_printf("%s", sc_kernel_name(r->kernel));
+    c->inputs = kernel_inputs(r->kernel);
+    c->outputs = kernel_outputs(r->kernel);
+  }
+  int code = c->in ? EXIT_OK : read_inputs(&c->in, c->inputs, c->args, true);
   if (code != EXIT_OK) return code;
-  r->out = make_outputs(r->kernel);
-  double called = now_ms();
-  int status = sc_kernel_call(r->kernel, (const void *const *)c->in, r->out, NULL);
-  r->first_ms = compiled - start + (now_ms() - called);
-  r->compile_ms = compiled - start - sc_kernel_times(r->kernel).lower;
-  if (status != SC_KERNEL_SUCCESS) r->error = pool_printf("the kernel returned status %d", status);
+  r->call = (timed_call){sc_kernel_entry(r->kernel), (const void **)c->in, make_outputs(c->outputs),
+                         pool_alloc_aligned(64, sc_kernel_workspace_bytes(r->kernel)), NULL};
+  call_first(r, spent);
   return EXIT_OK;
 }
 
-static int start_rows(comparison *c, const char *const *flags) {
-  compiler found[MAX_COMPILERS];
-  size_t n = find_compilers(found);
+static int start_rows(comparison *c, const compiler *found, size_t n, const char *const *flags) {
   for (size_t i = 0; i <= n; i++) {
     const compiler *with = i ? &found[i - 1] : NULL;
     if (with && !with->path && !strcmp(with->way, "tcc")) continue;
-    row *r = &c->rows[c->n];
+    row *r = &c->rows[c->n++];
     *r = (row){.way = with ? with->way : "llvm", .tier = with ? NULL : "best"};
     progress("compiling: %s", r->way);
     int code = start_row(c, r, with ? with->argv : NULL, flags);
-    c->n++;
     if (code != EXIT_OK) return code;
   }
   return EXIT_OK;
 }
 
+/* ---- foreign modules ---- */
+
+/* NAME=PATH or NAME=PATH:SYMBOL */
+typedef struct rival {
+  const char *name, *path, *symbol;
+} rival;
+
+static bool read_rival(const comparison *c, const char *text, rival *out) {
+  const char *equals = strchr(text, '=');
+  if (!equals || equals == text || !equals[1]) return false;
+  model_path path = model_split_path(equals + 1);
+  *out = (rival){pool_strndup(text, (size_t)(equals - text)), path.file, path.function ? path.function : c->name};
+  return true;
+}
+
+/* Pointers for a module that wants more of them than there are values: the rest stay null. */
+static void **widen_list(void **list, size_t n, size_t wanted) {
+  void **wide = pool_alloc(wanted > n ? wanted : n, sizeof *wide);
+  for (size_t i = 0; i < n; i++) wide[i] = list[i];
+  return wide;
+}
+
+static void start_rival(comparison *c, row *r, const rival *from, const compiler *with, const char *const *flags) {
+  char why[1024];
+  foreign_source source = {from->path, from->symbol, with ? with->argv : NULL, flags, NULL};
+  double start = wall_ms();
+  if (!c->in) {
+    r->error = "no way of ours ran that would tell the inputs";
+  } else if (!foreign_open(&r->module, &source, why, sizeof why)) {
+    r->error = pool_strndup(why, strlen(why));
+  } else {
+    const foreign *m = &r->module;
+    double spent = wall_ms() - start;
+    r->compile_ms = m->compile_ms;
+    r->code_bytes = m->code_bytes;
+    void **out = widen_list(make_outputs(c->outputs), c->outputs.n, m->n_res);
+    r->call = (timed_call){m->entry, (const void **)widen_list(c->in, c->inputs.n, m->n_arg), out,
+                           pool_alloc_aligned(64, m->w_bytes), pool_alloc_aligned(64, m->iw_bytes)};
+    call_first(r, spent);
+  }
+}
+
+static bool is_object(const char *path) {
+  size_t n = strlen(path);
+  return n > 3 && !strcmp(path + n - 3, ".so");
+}
+
+/* Sources go through gcc and clang each, so that compilers are compared with themselves; a shared object is what it is.
+ */
+static void start_rivals(comparison *c, const compiler *found, size_t n, const char *const *flags) {
+  for (size_t i = 0; i < c->args->n_given; i++) {
+    rival from;
+    if (strcmp(c->args->given[i].name, "against") || !read_rival(c, c->args->given[i].value, &from)) continue;
+    size_t before = c->n;
+    for (size_t k = 0; k < n && c->n < MAX_ROWS; k++) {
+      bool compiles = !is_object(from.path);
+      if (compiles && (!found[k].path || !strcmp(found[k].way, "tcc"))) continue;
+      row *r = &c->rows[c->n++];
+      *r = (row){.way = from.name, .tier = compiles ? found[k].way : NULL};
+      progress("compiling: %s", r->way);
+      start_rival(c, r, &from, compiles ? &found[k] : NULL, flags);
+      if (!compiles) break;
+    }
+    if (c->n == before && c->n < MAX_ROWS)
+      c->rows[c->n++] = (row){.way = from.name, .error = "neither gcc nor clang is there to compile it"};
+  }
+}
+
+/* ---- measuring ---- */
+
 static void measure_rows(comparison *c) {
+  static double samples[MAX_ROWS][SAMPLES];
+  long calls[MAX_ROWS] = {0};
+  timing_pin();
+  for (size_t i = 0; i < c->n; i++)
+    if (!c->rows[i].error) calls[i] = timing_calibrate(&c->rows[i].call, sample_ms);
+  for (int s = 0; s < SAMPLES; s++) {
+    progress("measuring: %d of %d", s + 1, SAMPLES);
+    for (size_t i = 0; i < c->n; i++)
+      if (calls[i]) samples[i][s] = timing_sample(&c->rows[i].call, calls[i]);
+  }
   for (size_t i = 0; i < c->n; i++) {
     row *r = &c->rows[i];
     if (r->error) continue;
-    progress("measuring: %s", r->way);
-    r->time = measure_calls(r->kernel, c->in, r->out);
+    r->time = timing_of(samples[i], SAMPLES);
     for (size_t j = 0; j < c->n; j++) {
       if (j == i || c->rows[j].error) continue;
       r->compared = true;
-      widen_difference(&r->diff, r->kernel, r->out, c->rows[j].out);
+      widen_difference(&r->diff, c->outputs, r->call.out, c->rows[j].call.out);
     }
   }
   progress(NULL);
-}
-
-/* ---- output ---- */
-
-static double gflops(const comparison *c, const row *r) {
-  return r->time.ns > 0 ? (double)c->operations / r->time.ns : 0;
-}
-
-static const char *function_name(const comparison *c, const sc_kernel **any) {
-  *any = NULL;
-  for (size_t i = 0; i < c->n && !*any; i++) *any = c->rows[i].kernel;
-  return *any ? sc_kernel_name(*any) : c->model.function ? sc_function_name(c->model.function) : "";
-}
-
-static size_t request_count(const comparison *c, const sc_kernel *any) {
-  return any ? sc_kernel_output_count(any) : c->model.function ? sc_function_output_count(c->model.function) : 0;
-}
-
-static const char *request_name(const comparison *c, const sc_kernel *any, size_t i) {
-  return any ? sc_kernel_output(any, i)->name : sc_function_output_name(c->model.function, i);
-}
-
-static void write_json_row(const comparison *c, const row *r) {
-  printf("{\"way\": \"%s\", \"tier\": ", r->way);
-  printf(r->tier ? "\"%s\"" : "null", r->tier);
-  printf(", \"lanes\": 1, \"vector_libm\": \"none\"");
-  const char *names[] = {"compile_ms", "first_ms", "code_bytes", "ns", "spread", "max_abs", "max_ulp", "gflops"};
-  double values[8] = {r->compile_ms,  r->first_ms, 0,           r->time.ns,
-                      r->time.spread, r->diff.abs, r->diff.ulp, gflops(c, r)};
-  if (!r->error) values[2] = (double)sc_kernel_code_bytes(r->kernel);
-  for (int i = 0; i < 8; i++) {
-    printf(", \"%s\": ", names[i]);
-    bool known = !r->error && (r->compared || (i != 5 && i != 6));
-    if (known)
-      write_json_double(values[i]);
-    else
-      fputs("null", stdout);
-  }
-  printf(", \"error\": ");
-  if (r->error)
-    write_json_string(r->error);
-  else
-    fputs("null", stdout);
-  putchar('}');
-}
-
-static void write_json(const comparison *c) {
-  const sc_kernel *any;
-  printf("{\"function\": ");
-  write_json_string(function_name(c, &any));
-  printf(", \"requests\": [");
-  for (size_t i = 0; i < request_count(c, any); i++) {
-    if (i) fputs(", ", stdout);
-    write_json_string(request_name(c, any, i));
-  }
-  printf("], \"rows\": [");
-  for (size_t i = 0; i < c->n; i++) {
-    if (i) fputs(", ", stdout);
-    write_json_row(c, &c->rows[i]);
-  }
-  printf("]}\n");
-}
-
-static void write_table(const comparison *c) {
-  const sc_kernel *any;
-  printf("%s:", function_name(c, &any));
-  for (size_t i = 0; i < request_count(c, any); i++) printf("%s %s", i ? "," : "", request_name(c, any, i));
-  printf("; %" PRId64 " operations per call\n\n", c->operations);
-  printf("%-6s %11s %10s %11s %12s %7s %9s %9s %8s\n", "way", "compile ms", "first ms", "code bytes", "ns per call",
-         "spread", "max abs", "max ULP", "GFLOP/s");
-  for (size_t i = 0; i < c->n; i++) {
-    const row *r = &c->rows[i];
-    if (r->error) {
-      printf("%-6s %s\n", r->way, r->error);
-      continue;
-    }
-    printf("%-6s %11.2f %10.2f %11zu %12.1f %6.1f%%", r->way, r->compile_ms, r->first_ms,
-           sc_kernel_code_bytes(r->kernel), r->time.ns, 100 * r->time.spread);
-    if (r->compared)
-      printf(" %9.2g %9.3g", r->diff.abs, r->diff.ulp);
-    else
-      printf(" %9s %9s", "-", "-");
-    printf(" %8.3f\n", gflops(c, r));
-  }
 }
 
 /* ---- the command ---- */
@@ -198,45 +179,118 @@ static const char *const *compiler_flags(const arguments *args) {
   return given ? split_words(given) : NULL;
 }
 
+/* What a foreign module is compiled with: the same level, for this processor. */
+static const char *const *rival_flags(const comparison *c, const char *const *flags) {
+  const char *all = "";
+  for (; flags && *flags; flags++) all = pool_printf("%s %s", all, *flags);
+  return split_words(pool_printf("%s %s -fno-math-errno", *all ? all : "-O2", c->target.gcc_flags));
+}
+
+/* --cpu and --lanes: the target that everything is compiled for. */
+static bool choose_target(comparison *c) {
+  const char *cpu = option_value(c->args, "cpu");
+  long long lanes = 0;
+  if (!option_integer(c->args, "lanes", 1, 8, &lanes)) return false;
+  if (lanes & (lanes - 1)) {
+    usage_error("compare", "--lanes is 1, 2, 4 or 8");
+    return false;
+  }
+  if (cpu || !c->lower.target) {
+    if (sc_target_preset(cpu ? cpu : "native", &c->target) != SC_OK) {
+      usage_error("compare", "--cpu: there is no target \"%s\"", cpu);
+      return false;
+    }
+    c->lower.target = &c->target;
+  }
+  sc_target host;
+  if (sc_target_preset("native", &host) == SC_OK && c->target.lanes > host.lanes) {
+    usage_error("compare", "code for %s does not run on this processor", c->target.name);
+    return false;
+  }
+  if (lanes && lanes < c->target.lanes) c->target.lanes = (int)lanes;
+  return true;
+}
+
+static bool check_rivals(const comparison *c) {
+  rival ignored;
+  for (size_t i = 0; i < c->args->n_given; i++) {
+    if (strcmp(c->args->given[i].name, "against") || read_rival(c, c->args->given[i].value, &ignored)) continue;
+    usage_error("compare", "--against takes NAME=DIR, not \"%s\"", c->args->given[i].value);
+    return false;
+  }
+  return true;
+}
+
+static int open_model(comparison *c) {
+  int code = model_open(&c->model, c->args);
+  if (code != EXIT_OK || !c->model.function) return code;
+  c->name = sc_function_name(c->model.function);
+  c->inputs = function_inputs(c->model.function);
+  c->outputs = function_outputs(c->model.function);
+  return read_inputs(&c->in, c->inputs, c->args, true);
+}
+
+static int run_all(comparison *c) {
+  compiler found[MAX_COMPILERS];
+  size_t n = find_compilers(found);
+  sc_program *p = model_lower(&c->model, &c->lower);
+  if (!p) return report_context(c->model.cx);
+  c->operations = sc_program_statistics(p).operations;
+  c->lanes = 1;
+  c->vector_libm = "none";
+  sc_program_destroy(p);
+  const char *const *flags = compiler_flags(c->args);
+  int code = start_rows(c, found, n, flags);
+  if (code != EXIT_OK) return code;
+  start_rivals(c, found, n, rival_flags(c, flags));
+  measure_rows(c);
+  return EXIT_OK;
+}
+
+static int show(const comparison *c, bool json) {
+  const char *plot = option_value(c->args, "plot");
+  (json ? write_comparison_json : write_comparison_table)(c);
+  if (!fastest_row(c)) {
+    complain("no way of compiling worked");
+    return EXIT_ENVIRONMENT;
+  }
+  return plot && !write_comparison_plot(c, plot) ? EXIT_ENVIRONMENT : EXIT_OK;
+}
+
 static int compare(const arguments *args) {
   static const char *const formats[] = {"table", "json", NULL}, *const levels[] = {"0", "1", "2", "3", NULL};
   int format = option_choice(args, "format", formats, 0);
   long long seed;
   if (format < 0 || option_choice(args, "optimize", levels, 0) < 0 || check_value_options(args, &seed) != EXIT_OK)
     return EXIT_USAGE;
-  comparison c = {.args = args};
-  sc_target target;
-  if (!model_lower_options(args, &c.lower, &target)) return EXIT_USAGE;
-  int code = model_open(&c.model, args);
-  if (code != EXIT_OK) return code;
-  if (c.model.function) code = read_inputs(&c.in, function_inputs(c.model.function), args, true);
-  sc_program *p = code == EXIT_OK ? model_lower(&c.model, &c.lower) : NULL;
-  if (p) {
-    c.operations = sc_program_statistics(p).operations;
-    sc_program_destroy(p);
-    code = start_rows(&c, compiler_flags(args));
-  } else if (code == EXIT_OK) {
-    code = report_context(c.model.cx);
+  comparison *c = pool_alloc(1, sizeof *c);
+  c->args = args;
+  c->name = "";
+  if (!model_lower_options(args, &c->lower, &c->target) || !choose_target(c) || !check_rivals(c)) return EXIT_USAGE;
+  int code = open_model(c);
+  if (code == EXIT_OK) code = run_all(c);
+  if (code == EXIT_OK) code = show(c, format);
+  for (size_t i = 0; i < c->n; i++) {
+    sc_kernel_release(c->rows[i].kernel);
+    foreign_close(&c->rows[i].module);
   }
-  if (code == EXIT_OK) {
-    measure_rows(&c);
-    (format ? write_json : write_table)(&c);
-    code = EXIT_ENVIRONMENT;
-    for (size_t i = 0; i < c.n; i++)
-      if (!c.rows[i].error) code = EXIT_OK;
-    if (code != EXIT_OK) complain("no way of compiling worked");
-  }
-  for (size_t i = 0; i < c.n; i++) sc_kernel_release(c.rows[i].kernel);
-  model_close(&c.model);
+  model_close(&c->model);
   return code;
 }
 
 static const option_spec options[] = {
     VALUES_OPTIONS,
     MODEL_OUT_OPTION,
+    {"against", 0, "NAME=DIR",
+     "Also a foreign C module for the same function: a folder of .c files or with one .so, or\n"
+     "such a file, whose entry has the pointer interface of ours and the function's name;\n"
+     "NAME=DIR:SYMBOL for another entry. May be repeated."},
+    {"cpu", 0, "TARGET", "A target preset, as \"scaly toolchain\" lists them. Default: native."},
+    {"lanes", 0, "N", "At most so many float64 lanes: 1, 2, 4 or 8."},
     MODEL_VECTOR_OPTIONS,
     {"optimize", 'O', "LEVEL", "0 to 3: how the C compilers optimize. Default: SCALY_CC_OPT, else 2."},
     {"format", 0, "FORMAT", "table (default) or json."},
+    {"plot", 0, "FILE", "Also bars of the times and sizes: FILE.svg, or FILE.html."},
     {0},
 };
 const command_spec command_compare = {
@@ -246,8 +300,9 @@ const command_spec command_compare = {
     "Rows: llvm (in process), gcc, clang, tcc where there is one, and cc for another compiler that\n"
     "SCALY_CC, else CC, names. Inputs without --arg take the values of --seed (default 0).\n"
     "compile ms: from the lowered program to machine code, loading LLVM included. first ms: from the\n"
-    "function to the first result. ns per call: median of calibrated repetitions; spread: their\n"
-    "interquartile range by the median. max abs, max ULP: largest difference from any other row.\n",
+    "function to the first result. ns per call: median of calibrated repetitions that take turns;\n"
+    "spread: their interquartile range by the median; to best: by the fastest row's. max abs,\n"
+    "max ULP: largest difference from any other row.\n",
     options,
     compare,
 };

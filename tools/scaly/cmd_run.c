@@ -16,7 +16,7 @@ static void print_times(const sc_kernel *k) {
 }
 
 static int call_and_write(sc_kernel *k, void **in, value_format format) {
-  void **out = make_outputs(k);
+  void **out = make_outputs(kernel_outputs(k));
   int status = sc_kernel_call(k, (const void *const *)in, out, NULL);
   if (status != SC_KERNEL_SUCCESS) {
     complain("the kernel returned status %d", status);

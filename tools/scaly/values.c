@@ -142,20 +142,25 @@ static void fill(const sc_port *port, void *to, uint64_t seed, uint64_t input) {
   }
 }
 
+static sc_port port_of(const char *name, sc_expr x) {
+  const int64_t *shape = sc_expr_shape(x);
+  int64_t *kept = pool_alloc((size_t)sc_expr_rank(x), sizeof *kept);
+  for (int d = 0; d < sc_expr_rank(x); d++) kept[d] = shape[d];
+  return (sc_port){
+      .name = name, .dtype = sc_expr_dtype(x), .rank = sc_expr_rank(x), .shape = kept, .count = sc_expr_size(x)};
+}
+
 port_list function_inputs(const sc_function *f) {
   size_t n = sc_function_input_count(f);
   sc_port *ports = pool_alloc(n, sizeof *ports);
-  for (size_t i = 0; i < n; i++) {
-    sc_expr x = sc_function_input(f, i);
-    const int64_t *shape = sc_expr_shape(x);
-    int64_t *kept = pool_alloc((size_t)sc_expr_rank(x), sizeof *kept);
-    for (int d = 0; d < sc_expr_rank(x); d++) kept[d] = shape[d];
-    ports[i] = (sc_port){.name = sc_function_input_name(f, i),
-                         .dtype = sc_expr_dtype(x),
-                         .rank = sc_expr_rank(x),
-                         .shape = kept,
-                         .count = sc_expr_size(x)};
-  }
+  for (size_t i = 0; i < n; i++) ports[i] = port_of(sc_function_input_name(f, i), sc_function_input(f, i));
+  return (port_list){ports, n};
+}
+
+port_list function_outputs(const sc_function *f) {
+  size_t n = sc_function_output_count(f);
+  sc_port *ports = pool_alloc(n, sizeof *ports);
+  for (size_t i = 0; i < n; i++) ports[i] = port_of(sc_function_output_name(f, i), sc_function_output(f, i));
   return (port_list){ports, n};
 }
 
@@ -163,6 +168,13 @@ port_list kernel_inputs(const sc_kernel *k) {
   size_t n = sc_kernel_input_count(k);
   sc_port *ports = pool_alloc(n, sizeof *ports);
   for (size_t i = 0; i < n; i++) ports[i] = *sc_kernel_input(k, i);
+  return (port_list){ports, n};
+}
+
+port_list kernel_outputs(const sc_kernel *k) {
+  size_t n = sc_kernel_output_count(k);
+  sc_port *ports = pool_alloc(n, sizeof *ports);
+  for (size_t i = 0; i < n; i++) ports[i] = *sc_kernel_output(k, i);
   return (port_list){ports, n};
 }
 
@@ -232,9 +244,8 @@ int read_inputs(void ***in, port_list inputs, const arguments *args, bool fill_a
   return code;
 }
 
-void **make_outputs(const sc_kernel *k) {
-  size_t n = sc_kernel_output_count(k);
-  void **out = pool_alloc(n, sizeof *out);
-  for (size_t i = 0; i < n; i++) out[i] = make_buffer(sc_kernel_output(k, i));
+void **make_outputs(port_list outputs) {
+  void **out = pool_alloc(outputs.n, sizeof *out);
+  for (size_t i = 0; i < outputs.n; i++) out[i] = make_buffer(&outputs.ports[i]);
   return out;
 }

@@ -6,13 +6,16 @@
 #include "scaly/scaly.h"
 #include "tools/scaly/options.h"
 
-/* The inputs that values are wanted for: known from a function before it is compiled, from a kernel afterwards. */
+/* Inputs that values are wanted for, or outputs (sparse ones as the vector of stored values): known from a function
+ * before it is compiled, from a kernel afterwards. */
 typedef struct port_list {
   const sc_port *ports;
   size_t n;
 } port_list;
 port_list function_inputs(const sc_function *f);
+port_list function_outputs(const sc_function *f);
 port_list kernel_inputs(const sc_kernel *k);
+port_list kernel_outputs(const sc_kernel *k);
 
 /* What can be wrong with --arg and --seed before any file is read. Returns the exit code; `*seed` is 0 when not given.
  */
@@ -21,7 +24,7 @@ int check_value_options(const arguments *args, long long *seed);
 /* Memory for every input, filled from --arg and --seed. An input that neither gives is a complaint, unless `fill_all`:
  * then seed 0 is implied. Returns the exit code. */
 int read_inputs(void ***in, port_list inputs, const arguments *args, bool fill_all);
-void **make_outputs(const sc_kernel *k);
+void **make_outputs(port_list outputs);
 
 #define VALUES_OPTIONS                                                                                                 \
   {"arg", 0, "NAME=VALUES", "An input's values, row-major: x=1,2,3, or x=@FILE with a .npy, .csv or .json file."}, {   \

@@ -1,45 +1,8 @@
-/* Owns the timing of kernel calls and the comparison of results. */
-#include "tools/scaly/measure.h"
+/* Owns the comparison of results. */
+#include "tools/scaly/difference.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include "tools/scaly/report.h"
-
-/* ---- timing ---- */
-
-enum { SAMPLES = 21 };
-static const double sample_ms = 1.0;
-
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-timing measure_calls(const sc_kernel *k, void *const *in, void **out) {
-  sc_entry entry = sc_kernel_entry(k);
-  void *w = pool_alloc_aligned(64, sc_kernel_workspace_bytes(k));
-  double samples[SAMPLES], elapsed = 0;
-  long calls = 1;
-  /* Calibration warms caches and clocks on the way. */
-  for (;; calls *= 2) {
-    double start = now_ms();
-    for (long i = 0; i < calls; i++) entry((const void **)in, out, NULL, w, 0);
-    elapsed = now_ms() - start;
-    if (elapsed >= sample_ms / 2) break;
-  }
-  for (int s = 0; s < SAMPLES; s++) {
-    double start = now_ms();
-    for (long i = 0; i < calls; i++) entry((const void **)in, out, NULL, w, 0);
-    samples[s] = (now_ms() - start) * 1e6 / (double)calls;
-  }
-  qsort(samples, SAMPLES, sizeof *samples, by_value);
-  double median = samples[SAMPLES / 2];
-  return (timing){median, median > 0 ? (samples[3 * SAMPLES / 4] - samples[SAMPLES / 4]) / median : 0};
-}
-
-/* ---- distances ---- */
 
 /* Integers in the order of the floating-point numbers: neighbors differ by one, both zeros are 0. */
 static int64_t ordered64(double v) {
@@ -82,9 +45,9 @@ static difference element_distance(sc_dtype dtype, const void *a, const void *b,
   return (difference){gap, gap};
 }
 
-void widen_difference(difference *d, const sc_kernel *k, void *const *a, void *const *b) {
-  for (size_t i = 0; i < sc_kernel_output_count(k); i++) {
-    const sc_port *port = sc_kernel_output(k, i);
+void widen_difference(difference *d, port_list outputs, void *const *a, void *const *b) {
+  for (size_t i = 0; i < outputs.n; i++) {
+    const sc_port *port = &outputs.ports[i];
     for (size_t e = 0; e < (size_t)port->count; e++) {
       difference one = element_distance(port->dtype, a[i], b[i], e);
       if (one.abs > d->abs) d->abs = one.abs;
