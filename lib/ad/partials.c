@@ -113,6 +113,19 @@ static sci_id expand(const rule *r, sci_op op, const sci_id *args, sci_id result
 #undef zero
 #undef lt
 
+/* Whose slope is infinite at points where the value is finite. */
+static bool has_vertical_tangent(sci_op op) {
+  return op == SCI_OP_sqrt || op == SCI_OP_cbrt || op == SCI_OP_pow || op == SCI_OP_asin || op == SCI_OP_acos || op == SCI_OP_acosh;
+}
+
+/* With several seeds at once most of them are 0 at most elements, and stay exactly 0 on their way, into callees too. They must not become NaN
+ * at an infinite partial: the sums below would carry that into entries that have nothing to do with it. */
+static sci_id guard(const sci_ad *ad, sci_op op, sci_id seed, sci_id value) {
+  if (!ad->seeds || value == SCI_NONE || !has_vertical_tangent(op)) return value;
+  sci_id zero = sci_make_double(ad->cx, (sc_dtype)sci_type_of(ad->cx, value)->dtype, 0);
+  return sci_make_select(ad->cx, sci_make2(ad->cx, SCI_OP_ne, seed, zero), value, zero);
+}
+
 sci_id sci_partial(const sci_ad *ad, sci_op op, uint32_t i, const sci_id *args, sci_id result, sci_id seed) {
   sc_context *cx = ad->cx;
   rule r = {.ad = ad, .cx = cx, .dtype = (sc_dtype)sci_type_of(cx, result)->dtype, .operand = i};
@@ -123,7 +136,7 @@ sci_id sci_partial(const sci_ad *ad, sci_op op, uint32_t i, const sci_id *args, 
   }
   if (op == SCI_OP_cast) return sci_make_cast(cx, seed, r.dtype);
   if (op == SCI_OP_abs) refuse_nonsmooth(&r, "abs");
-  return expand(&r, op, args, result, seed);
+  return guard(ad, op, seed, expand(&r, op, args, result, seed));
 }
 
 sci_id sci_square_partial(const sci_ad *ad, sci_id x, sci_id seed) {
