@@ -92,16 +92,16 @@ static void transpose(sci_llvm_emitter *e, LLVMValueRef *v, uint32_t tile) {
   }
 }
 
-static LLVMValueRef part(sci_llvm_emitter *e, LLVMValueRef v, uint32_t from, uint32_t n) {
+LLVMValueRef sci_llvm_part(sci_llvm_emitter *e, LLVMBuilderRef b, LLVMValueRef v, uint32_t from, uint32_t n) {
   LLVMValueRef mask[16];
   for (uint32_t i = 0; i < n; i++) mask[i] = i32(e, from + i);
-  return LLVMBuildShuffleVector(sci_llvm_builder(e), v, v, LLVMConstVector(mask, n), "");
+  return LLVMBuildShuffleVector(b, v, v, LLVMConstVector(mask, n), "");
 }
 
-static LLVMValueRef joined(sci_llvm_emitter *e, LLVMValueRef x, LLVMValueRef y, uint32_t n) {
+LLVMValueRef sci_llvm_joined(sci_llvm_emitter *e, LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, uint32_t n) {
   LLVMValueRef mask[16];
   for (uint32_t i = 0; i < 2 * n; i++) mask[i] = i32(e, i);
-  return LLVMBuildShuffleVector(sci_llvm_builder(e), x, y, LLVMConstVector(mask, 2 * n), "");
+  return LLVMBuildShuffleVector(b, x, y, LLVMConstVector(mask, 2 * n), "");
 }
 
 /* `tile` consecutive elements of each lane, from element k of the run on: lanes j, j + tile, ... side by side in one vector. */
@@ -115,7 +115,7 @@ static void load_tile(sci_llvm_emitter *e, const sci_stmt *st, const sci_run *r,
       rows[q] = load_from(e, st, type, lane_address(e, st, base, r->access.stride, q * tile + j, k), storage);
     uint32_t size = tile;
     for (uint32_t n = groups; n > 1; n /= 2, size *= 2)
-      for (uint32_t q = 0; q < n / 2; q++) rows[q] = joined(e, rows[2 * q], rows[2 * q + 1], size);
+      for (uint32_t q = 0; q < n / 2; q++) rows[q] = sci_llvm_joined(e, sci_llvm_builder(e), rows[2 * q], rows[2 * q + 1], size);
     out[j] = rows[0];
   }
   transpose(e, out, tile);
@@ -128,7 +128,7 @@ static void store_tile(sci_llvm_emitter *e, const sci_stmt *st, const sci_run *r
   transpose(e, v, tile);
   for (uint32_t j = 0; j < tile; j++)
     for (uint32_t q = 0; q < e->width / tile; q++) {
-      LLVMValueRef row = tile == e->width ? v[j] : part(e, v[j], q * tile, tile);
+      LLVMValueRef row = tile == e->width ? v[j] : sci_llvm_part(e, sci_llvm_builder(e), v[j], q * tile, tile);
       store_to(e, st, row, lane_address(e, st, base, r->access.stride, q * tile + j, k), storage);
     }
 }

@@ -160,6 +160,15 @@ void sci_llvm_set_name(sci_llvm_emitter *e, sci_name n, LLVMValueRef value);
 /* lanes.c: the accesses of a block in lanes. Return false when the statement is to be spelled as it stands, in scalars. */
 bool sci_llvm_lane_access(sci_llvm_emitter *e, sci_block block, uint32_t at, sci_runs *runs);
 
+/* lane_math.c: a math function of vectors, by the routine that lib/target names (NULL: there is none), or by the scalar routine lane
+ * by lane. */
+LLVMValueRef sci_llvm_lane_call(sci_llvm_emitter *e, LLVMBuilderRef b, sci_op op, sc_dtype dtype, LLVMValueRef *args, unsigned n);
+LLVMValueRef sci_llvm_by_lane(sci_llvm_emitter *e, LLVMBuilderRef b, const char *name, LLVMTypeRef type, LLVMValueRef *args, unsigned n);
+LLVMValueRef sci_llvm_call_routine(sci_llvm_emitter *e, LLVMBuilderRef b, const char *name, LLVMTypeRef type, LLVMValueRef *args,
+                                   unsigned n);
+LLVMValueRef sci_llvm_part(sci_llvm_emitter *e, LLVMBuilderRef b, LLVMValueRef v, uint32_t from, uint32_t n); /* lanes of a vector */
+LLVMValueRef sci_llvm_joined(sci_llvm_emitter *e, LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, uint32_t n); /* n lanes each */
+
 /* value.c: values where they are needed. */
 LLVMValueRef sci_llvm_value(sci_llvm_emitter *e, sci_val v);
 /* The slot of a value that was just computed: how far out it is available. */

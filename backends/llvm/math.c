@@ -25,5 +25,10 @@ static const struct {
 uintptr_t sci_llvm_symbol(const char *name) {
   for (size_t i = 0; i < sizeof routines / sizeof *routines; i++)
     if (strcmp(routines[i].name, name) == 0) return (uintptr_t)routines[i].address;
+  sci_vector_routine r;
+  sc_dtype dtype;
+  int op;
+  for (size_t i = 0; sci_vector_routine_at(i, &op, &dtype, &r); i++)
+    if (strcmp(r.name, name) == 0) return (uintptr_t)sci_vector_routine_address((sci_vector_lib)r.lib, name);
   return 0;
 }

@@ -41,37 +41,32 @@ static LLVMValueRef same_type(sci_llvm_emitter *e, LLVMBuilderRef b, const char 
   return intrinsic(e, b, name, &type, 1, args, n);
 }
 
-/* The scalar routine for each lane: where no library has one for all. */
-static LLVMValueRef by_lane(sci_llvm_emitter *e, LLVMBuilderRef b, LLVMTypeRef type, LLVMValueRef f, LLVMValueRef *args, unsigned n) {
-  LLVMValueRef all = LLVMGetPoison(LLVMTypeOf(args[0])), one[3];
-  for (unsigned lane = 0; lane < LLVMGetVectorSize(LLVMTypeOf(args[0])); lane++) {
-    LLVMValueRef at = LLVMConstInt(e->i32, lane, false);
-    for (unsigned i = 0; i < n; i++) one[i] = LLVMBuildExtractElement(b, args[i], at, "");
-    LLVMValueRef r = LLVMBuildCall2(b, type, f, one, n, "");
-    LLVMAddCallSiteAttribute(r, SCI_LLVM_FUNCTION, e->nobuiltin);
-    all = LLVMBuildInsertElement(b, all, r, at, "");
-  }
-  return all;
-}
-
 /* A routine of the math library: no memory, no exceptions, and never taken for something LLVM may rewrite. */
-static LLVMValueRef call(sci_llvm_emitter *e, LLVMBuilderRef b, const char *stem, sc_dtype dtype, LLVMValueRef *args, unsigned n) {
-  char name[16];
-  size_t len = strlen(stem);
-  memcpy(name, stem, len);
-  name[len] = dtype == SC_FLOAT32 ? 'f' : 0;
-  name[len + 1] = 0;
-  LLVMTypeRef type = e->math_types[dtype == SC_FLOAT32][n];
+LLVMValueRef sci_llvm_call_routine(sci_llvm_emitter *e, LLVMBuilderRef b, const char *name, LLVMTypeRef type, LLVMValueRef *args,
+                                   unsigned n) {
   LLVMValueRef f = LLVMGetNamedFunction(e->module, name);
   if (!f) {
     f = LLVMAddFunction(e->module, name, type);
     for (size_t i = 0; i < sizeof e->math_attributes / sizeof *e->math_attributes; i++)
       LLVMAddAttributeAtIndex(f, SCI_LLVM_FUNCTION, e->math_attributes[i]);
   }
-  if (LLVMGetTypeKind(LLVMTypeOf(args[0])) == LLVMVectorTypeKind) return by_lane(e, b, type, f, args, n);
   LLVMValueRef r = LLVMBuildCall2(b, type, f, args, n, "");
   LLVMAddCallSiteAttribute(r, SCI_LLVM_FUNCTION, e->nobuiltin);
   return r;
+}
+
+static LLVMValueRef call(sci_llvm_emitter *e, LLVMBuilderRef b, sci_op op, const char *stem, sc_dtype dtype, LLVMValueRef *args, unsigned n) {
+  char name[16];
+  bool lanes = LLVMGetTypeKind(LLVMTypeOf(args[0])) == LLVMVectorTypeKind;
+  LLVMValueRef all = lanes ? sci_llvm_lane_call(e, b, op, dtype, args, n) : NULL;
+  if (all) return all;
+  size_t len = strlen(stem);
+  memcpy(name, stem, len);
+  name[len] = dtype == SC_FLOAT32 ? 'f' : 0;
+  name[len + 1] = 0;
+  LLVMTypeRef type = e->math_types[dtype == SC_FLOAT32][n];
+  if (lanes) return sci_llvm_by_lane(e, b, name, type, args, n);
+  return sci_llvm_call_routine(e, b, name, type, args, n);
 }
 
 /* Integer division: x / 0 is 0 and x / -1 wraps; the remainder is x - (x / y) * y. The divisor that is handed to the processor
@@ -140,7 +135,7 @@ static LLVMValueRef by_name(sci_llvm_emitter *e, LLVMBuilderRef b, sci_op op, sc
   switch ((int)op) {
   case SCI_OP_neg: return is_float ? LLVMBuildFNeg(b, x[0], "") : LLVMBuildSub(b, integer(x[0], 0), x[0], "");
   case SCI_OP_div: return is_float ? LLVMBuildFDiv(b, x[0], x[1], "") : divide(b, x[0], x[1], false);
-  case SCI_OP_fmod: return is_float ? call(e, b, "fmod", from, x, 2) : divide(b, x[0], x[1], true);
+  case SCI_OP_fmod: return is_float ? call(e, b, op, "fmod", from, x, 2) : divide(b, x[0], x[1], true);
   case SCI_OP_abs:
     if (is_float) return same_type(e, b, "llvm.fabs", x, 1);
     return intrinsic(e, b, "llvm.abs", (LLVMTypeRef[]){LLVMTypeOf(x[0])}, 1, (LLVMValueRef[]){x[0], LLVMConstInt(e->types[SC_BOOL], 0, 0)}, 2);
@@ -162,7 +157,7 @@ LLVMValueRef sci_llvm_op(sci_llvm_emitter *e, LLVMBuilderRef b, sci_op op, sc_dt
   unsigned arity = sci_ops[op].arity;
   switch ((spelling)spellings[op].how) {
   case BIN: return LLVMBuildBinOp(b, (LLVMOpcode)(is_float ? spellings[op].floats : spellings[op].integers), x[0], x[1], "");
-  case CALL: return call(e, b, spellings[op].name, from, x, arity);
+  case CALL: return call(e, b, op, spellings[op].name, from, x, arity);
   case INTR: return same_type(e, b, spellings[op].name, x, arity);
   case CMP:
     if (is_float) return LLVMBuildFCmp(b, (LLVMRealPredicate)spellings[op].floats, x[0], x[1], "");

@@ -51,7 +51,7 @@ static void widen_loop(sci_rewriter *r, sci_block_builder *out, const sci_stmt *
     whole.body = expanded;
     sci_lane_facts *k = facts_of(w);
     sci_lanes_enter(k, &whole);
-    sci_lane_plan plan = k->problem ? (sci_lane_plan){.lanes = 1} : sci_lane_plan_of(k, &whole, &w->p->target);
+    sci_lane_plan plan = k->problem ? (sci_lane_plan){.lanes = 1} : sci_lane_plan_of(k, &whole, w->p);
     if (plan.lanes > 1) {
       w->inlined |= expanded.stmts != body.stmts;
       ++*w->changes;

@@ -10,6 +10,7 @@ enum {
   LONG_BODY = 100, /* operations */
   COSTLY = 6,      /* a division or square root */
   ROUTINE = 20,    /* a call of the math library */
+  VECTOR_ROUTINE = 5, /* one for all lanes, for each of them */
 };
 
 typedef struct costs {
@@ -18,9 +19,21 @@ typedef struct costs {
   double scalar, vector; /* per iteration; `vector` at four lanes */
   int64_t operations;
   double times;
+  const sci_program *p;
+  int8_t has_routine[SCI_OP_COUNT]; /* 0: not asked yet, 1: there is a vector routine, -1: there is none */
 } costs;
 
 static const double lanes_assumed = 4;
+
+static bool has_routine(costs *c, unsigned op) {
+  sci_vector_routine r;
+  int8_t *known = &c->has_routine[op];
+  if (!*known) {
+    bool found = sci_vector_routine_find(&c->p->vector, c->p->target.isa, (int)op, (sc_dtype)c->k->of, (int)lanes_assumed, &r);
+    *known = found ? 1 : -1;
+  }
+  return *known > 0;
+}
 
 static void cost_value(void *user, sci_val v, bool is_index) {
   costs *c = user;
@@ -33,7 +46,7 @@ static void cost_value(void *user, sci_val v, bool is_index) {
     bool routine = sci_ops[x->op].traits & SCI_LIBM, costly = x->op == SCI_OP_div || x->op == SCI_OP_sqrt;
     double cost = routine ? ROUTINE : costly ? COSTLY : 1;
     c->scalar += c->times * cost;
-    c->vector += c->times * (routine ? cost : cost / lanes_assumed);
+    c->vector += c->times * (!routine ? cost / lanes_assumed : has_routine(c, x->op) ? VECTOR_ROUTINE : ROUTINE);
     c->operations++;
   }
 }
@@ -67,18 +80,18 @@ static bool is_multiple(int64_t trips, int lanes) {
   return trips % lanes == 0;
 }
 
-sci_lane_plan sci_lane_plan_of(sci_lane_facts *k, const sci_loop *l, const sc_target *target) {
+sci_lane_plan sci_lane_plan_of(sci_lane_facts *k, const sci_loop *l, const sci_program *p) {
   sci_lane_plan plan = {.lanes = 1};
   int64_t trips = sci_loop_trips(l);
   if (trips < SCI_LANE_TRIPS) return plan;
-  costs c = {.k = k, .times = 1};
+  costs c = {.k = k, .times = 1, .p = p};
   c.reach = sci_reach_new((sci_store *)(uintptr_t)k->s);
   cost_block(&c, l->body);
   if (c.vector > 0.85 * c.scalar) return plan;
   int lanes = k->of == SC_FLOAT32 ? 2 * WIDEST : WIDEST;
   while (lanes > trips) lanes /= 2;
   /* A body's values that do not fit the level-2 cache, let alone registers, stream through it in lanes. */
-  int64_t bytes = (int64_t)sc_dtype_size((sc_dtype)k->of) * c.operations / 4, room = target->l2_bytes / 2;
+  int64_t bytes = (int64_t)sc_dtype_size((sc_dtype)k->of) * c.operations / 4, room = p->target.l2_bytes / 2;
   while (room && lanes > 2 && bytes * lanes > room) lanes /= 2;
   plan.lanes = lanes;
   plan.tail = is_multiple(trips, lanes)   ? SCI_TAIL_NONE
