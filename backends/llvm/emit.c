@@ -34,6 +34,7 @@ void sci_llvm_emitter_free(void *emitter) {
   if (!sci_llvm_usable()) return; /* LLVM's memory is given up after a fatal error */
   for (size_t i = 0; i < e->scopes.n; i++) LLVMDisposeBuilder(e->scopes.data[i].builder);
   e->scopes.n = 0;
+  if (e->is_guest) return;
   if (e->module) LLVMDisposeModule(e->module);
   if (e->cx) LLVMContextDispose(e->cx);
 }
@@ -81,10 +82,10 @@ static void make_module(sci_llvm_emitter *e) {
   LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(e->target->machine);
   LLVMSetModuleDataLayout(e->module, layout);
   LLVMDisposeTargetData(layout);
-  make_types(e);
 }
 
-sci_llvm_emitter *sci_llvm_emit(sci_env *env, const sci_program *p, const sci_llvm_machine *target, const char *symbol, bool names) {
+sci_llvm_emitter *sci_llvm_emit(sci_env *env, const sci_program *p, const sci_llvm_machine *target, const char *symbol, bool names,
+                                const sci_llvm_emitter *into) {
   sci_arena *scratch = &env->scratch;
   sci_llvm_emitter *e = SCI_NEW(scratch, sci_llvm_emitter);
   e->env = env;
@@ -100,14 +101,20 @@ sci_llvm_emitter *sci_llvm_emit(sci_env *env, const sci_program *p, const sci_ll
   e->vars = SCI_ZEROS(scratch, sci_llvm_slot, p->store->n_vars);
   e->storages = SCI_ZEROS(scratch, sci_llvm_storage, p->store->n_bufs);
   sci_defer(env, sci_llvm_emitter_free, e);
-  e->cx = LLVMContextCreate();
-  make_module(e);
+  e->is_guest = into;
+  e->cx = into ? into->cx : LLVMContextCreate();
+  if (into) e->module = into->module;
+  else make_module(e);
+  make_types(e);
   for (uint32_t i = 0; i + 1 < p->n_procs; i++) sci_llvm_emit_proc(e, i);
   sci_llvm_emit_entry(e, symbol);
+  return e;
+}
+
+void sci_llvm_verify(sci_llvm_emitter *e) {
   char *problem = NULL;
   bool invalid = LLVMVerifyModule(e->module, LLVMReturnStatusAction, &problem);
   if (invalid) sci_llvm_note(problem);
   LLVMDisposeMessage(problem);
-  if (invalid) sci_fail(env, SC_ERR_BACKEND, "LLVM: %s", sci_llvm_guard_get()->message);
-  return e;
+  if (invalid) sci_fail(e->env, SC_ERR_BACKEND, "LLVM: %s", sci_llvm_guard_get()->message);
 }

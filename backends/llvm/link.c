@@ -1,4 +1,4 @@
-/* Owns the JIT session: one LLJIT per process, objects linked into it, each under its own resource tracker. */
+/* Owns the JIT session: one LLJIT per process, started by the first object that asks for it; each object under its own resource tracker. */
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
 #include <pthread.h>
@@ -6,11 +6,13 @@
 #include <stdlib.h>
 
 #include "backends/llvm/llvm.h"
+#include "lib/cache/loader.h"
 
 /* A kernel's symbols live in a library of their own, so kernels of one name do not meet. Libraries cannot be removed through the C
  * API, so those of released kernels are used again. */
 typedef struct linked {
   struct linked *next; /* free ones */
+  sc_entry *entries;
   LLVMOrcJITDylibRef library;
   LLVMOrcResourceTrackerRef tracker;
 } linked;
@@ -50,7 +52,7 @@ static LLVMErrorRef define_routines(LLVMOrcDefinitionGeneratorRef generator, voi
                                     LLVMOrcCLookupSet names, size_t n) {
   (void)generator, (void)context, (void)state, (void)kind, (void)flags;
   for (size_t i = 0; i < n; i++) {
-    uintptr_t address = sci_llvm_symbol(LLVMOrcSymbolStringPoolEntryStr(names[i].Name));
+    uintptr_t address = sci_routine(LLVMOrcSymbolStringPoolEntryStr(names[i].Name));
     if (!address) continue;
     LLVMOrcRetainSymbolStringPoolEntry(names[i].Name);
     LLVMOrcCSymbolMapPair pair = {names[i].Name,
@@ -81,12 +83,6 @@ static bool start(void) {
   return true;
 }
 
-void sci_llvm_link_open(sci_env *env) {
-  lock_session();
-  if (!jit && !start()) fail_locked(env);
-  sci_llvm_link_unlock();
-}
-
 static linked *take_library(void) {
   linked *k = unused;
   if (k) {
@@ -108,6 +104,8 @@ static void give_back(linked *k) {
   if (error) note_error(error);
   LLVMOrcReleaseResourceTracker(k->tracker);
   k->tracker = NULL;
+  free(k->entries);
+  k->entries = NULL;
   k->next = unused;
   unused = k;
 }
@@ -140,25 +138,38 @@ static uint64_t look_up(LLVMOrcJITDylibRef library, const char *symbol) {
   return address;
 }
 
-void sci_llvm_link(sci_env *env, LLVMMemoryBufferRef object, const char *symbol, sci_code *out) {
+static bool look_up_all(linked *k, const char *const *symbols, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    uint64_t address = look_up(k->library, symbols[i]);
+    if (!address) return false;
+    k->entries[i] = (sc_entry)(uintptr_t)address;
+  }
+  return true;
+}
+
+void sci_llvm_link(sci_env *env, LLVMMemoryBufferRef object, const char *const *symbols, size_t n, sci_code *out) {
   lock_session();
+  if (!jit && !start()) {
+    LLVMDisposeMemoryBuffer(object);
+    fail_locked(env);
+  }
   linked *k = take_library();
-  if (!k) {
+  if (k) k->entries = calloc(n, sizeof *k->entries);
+  if (!k || !k->entries) {
     sci_llvm_link_unlock();
     LLVMDisposeMemoryBuffer(object);
     sci_fail(env, SC_ERR_MEMORY, "out of memory: a kernel's handle");
   }
   k->tracker = LLVMOrcJITDylibCreateResourceTracker(k->library);
   LLVMErrorRef error = LLVMOrcLLJITAddObjectFileWithRT(jit, k->tracker, object);
-  uint64_t address = 0;
   if (error) note_error(error);
-  else address = look_up(k->library, symbol);
-  if (!address) {
+  if (error || !look_up_all(k, symbols, n)) {
     give_back(k);
     fail_locked(env);
   }
   sci_llvm_link_unlock();
-  out->entry = (sc_entry)(uintptr_t)address;
+  out->entries = k->entries;
+  out->entry = k->entries[0];
   out->handle = k;
   out->release = release;
 }

@@ -28,6 +28,7 @@ typedef struct sci_llvm_guard {
   char message[1024]; /* the first thing LLVM said went wrong */
 } sci_llvm_guard;
 
+void sci_llvm_start(void); /* registers what fork and LLVM's fatal errors need, once */
 sci_llvm_guard *sci_llvm_guard_get(void);
 /* Usage, inside a frame of the environment:
  *   sci_llvm_enter(env); if (setjmp(sci_llvm_guard_get()->jump)) sci_llvm_fatal(env); ... sci_llvm_exit();
@@ -48,19 +49,19 @@ typedef struct sci_llvm_machine {
 } sci_llvm_machine;
 
 /* Made on first use by this thread and kept while the target stays the same. `native`: the code must run in this process. */
-const sci_llvm_machine *sci_llvm_machine_get(sci_env *env, const sc_target *target, bool native);
+const sci_llvm_machine *sci_llvm_machine_get(sci_env *env, const sc_target *target, bool native, bool fast);
 LLVMTargetMachineRef sci_llvm_machine_host(void); /* a new one, of the least this machine can be; NULL: noted in the guard */
 
-/* ---- link.c: objects into this process ---- */
+/* ---- place.c: objects into this process ---- */
 
-void sci_llvm_link_open(sci_env *env); /* the JIT session; cheap after the first time */
-void sci_llvm_link_unlock(void);       /* for a thread that was thrown out of linking */
-/* Takes the object. Fills entry, handle and release. */
-void sci_llvm_link(sci_env *env, LLVMMemoryBufferRef object, const char *symbol, sci_code *out);
+/* Takes the object. Fills entries, handle and release, and the image where there is one; without, the object is linked by ORC. */
+void sci_llvm_place(sci_env *env, LLVMMemoryBufferRef object, const char *const *symbols, size_t n, bool linked, sci_code *out);
 
-/* ---- math.c: the routines that code may call ---- */
+/* ---- link.c: the same through ORC ---- */
 
-uintptr_t sci_llvm_symbol(const char *name); /* 0: unknown */
+void sci_llvm_link_unlock(void); /* for a thread that was thrown out of linking */
+/* Takes the object. Fills entries, handle and release. The first call starts the JIT session. */
+void sci_llvm_link(sci_env *env, LLVMMemoryBufferRef object, const char *const *symbols, size_t n, sci_code *out);
 
 /* ---- the emitter ---- */
 
@@ -100,6 +101,7 @@ typedef struct sci_llvm_emitter {
   const sci_llvm_machine *target;
   LLVMContextRef cx;
   LLVMModuleRef module;
+  bool is_guest; /* in a context and module of another's */
   LLVMTypeRef types[SC_DTYPE_COUNT]; /* of a value; bool is i1 */
   LLVMTypeRef elements[SC_DTYPE_COUNT]; /* of a buffer's element; bool is i8 */
   LLVMTypeRef ptr, i32, i64;
@@ -132,9 +134,11 @@ typedef struct sci_llvm_emitter {
   sci_llvm_group group[SCI_LLVM_GROUPS];
 } sci_llvm_emitter;
 
-/* emit.c: the whole module, verified. `symbol` is the entry's; `names`: decorated for reading. The emitter owns module and context and
- * is on the cleanup list. */
-sci_llvm_emitter *sci_llvm_emit(sci_env *env, const sci_program *p, const sci_llvm_machine *target, const char *symbol, bool names);
+/* emit.c: a program, into a module of its own or, with `into`, behind what that emitter has spelled. `symbol` is the entry's; `names`:
+ * decorated for reading. The emitter owns what it made, and is on the cleanup list. */
+sci_llvm_emitter *sci_llvm_emit(sci_env *env, const sci_program *p, const sci_llvm_machine *target, const char *symbol, bool names,
+                                const sci_llvm_emitter *into);
+void sci_llvm_verify(sci_llvm_emitter *e); /* the module is complete */
 void sci_llvm_emitter_free(void *emitter);
 LLVMValueRef sci_llvm_table(sci_llvm_emitter *e, sci_buf buf); /* the global of a constant buffer */
 void sci_llvm_scope_open(sci_llvm_emitter *e, LLVMBasicBlockRef block);

@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #include <llvm-c/BitWriter.h>
 #include <elf.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "backends/llvm/llvm.h"
@@ -18,10 +19,10 @@ static sc_status status_of(const sci_env *env) {
 
 /* ---- code ---- */
 
-static LLVMMemoryBufferRef generate(sci_env *env, sci_llvm_emitter *e, LLVMCodeGenFileType type) {
+static LLVMMemoryBufferRef generate(sci_env *env, LLVMModuleRef module, LLVMTargetMachineRef machine, LLVMCodeGenFileType type) {
   LLVMMemoryBufferRef code = NULL;
   char *problem = NULL;
-  bool failed = LLVMTargetMachineEmitToMemoryBuffer(e->target->machine, e->module, type, &problem, &code);
+  bool failed = LLVMTargetMachineEmitToMemoryBuffer(machine, module, type, &problem, &code);
   if (failed) sci_llvm_note(problem);
   LLVMDisposeMessage(problem);
   /* Errors of code generation proper are diagnostics; the call succeeds all the same. */
@@ -42,24 +43,128 @@ static size_t code_bytes(LLVMMemoryBufferRef object) {
   return bytes;
 }
 
-/* No C identifier, so never the name of a math routine. */
-static const char *kernel_symbol(sci_env *env, const sci_program *p) {
-  return sci_asprintf(&env->scratch, "%s.entry", p->name);
+/* ---- compiling ---- */
+
+/* What is left of a compilation for the best tier: the module, in a context of its own. */
+typedef struct later {
+  LLVMContextRef cx;
+  LLVMModuleRef module;
+  sc_target target;
+  size_t n;
+  char *symbols[]; /* n, and behind them their text */
+} later;
+
+static void drop_later(void *what) {
+  later *l = what;
+  if (sci_llvm_usable()) {
+    sci_llvm_lock();
+    if (!setjmp(sci_llvm_guard_get()->jump)) {
+      if (l->module) LLVMDisposeModule(l->module);
+      if (l->cx) LLVMContextDispose(l->cx);
+    }
+    sci_llvm_unlock();
+  }
+  free(l);
 }
 
-static void compile_program(sci_env *env, const sci_program *p, sci_code *out) {
+/* Within a stay in LLVM already. */
+static void dispose_later(void *what) {
+  later *l = what;
+  if (sci_llvm_usable()) {
+    if (l->module) LLVMDisposeModule(l->module);
+    if (l->cx) LLVMContextDispose(l->cx);
+  }
+  free(l);
+}
+
+static later *new_later(sci_env *env, const sc_target *target, const char *const *symbols, size_t n) {
+  size_t bytes = sizeof(later) + n * sizeof(char *), texts = 0;
+  for (size_t i = 0; i < n; i++) texts += strlen(symbols[i]) + 1;
+  later *l = calloc(1, bytes + texts);
+  if (!l) sci_fail(env, SC_ERR_MEMORY, "out of memory: what is to be compiled later");
+  l->target = *target;
+  l->n = n;
+  char *at = (char *)l + bytes;
+  for (size_t i = 0; i < n; i++) {
+    size_t size = strlen(symbols[i]) + 1;
+    l->symbols[i] = memcpy(at, symbols[i], size);
+    at += size;
+  }
+  return l;
+}
+
+/* No C identifier, so never the name of a math routine. */
+static const char *const *kernel_symbols(sci_env *env, const sci_program *const *programs, size_t n) {
+  const char **symbols = SCI_ARRAY(&env->scratch, const char *, n);
+  for (size_t i = 0; i < n; i++) symbols[i] = sci_asprintf(&env->scratch, n > 1 ? "%s.entry.%zu" : "%s.entry", programs[i]->name, i);
+  return symbols;
+}
+
+static sci_llvm_emitter *emit_all(sci_env *env, const sci_program *const *programs, const char *const *symbols, size_t n,
+                                  const sci_llvm_machine *target) {
+  sci_llvm_emitter *e = sci_llvm_emit(env, programs[0], target, symbols[0], false, NULL);
+  for (size_t i = 1; i < n; i++) {
+    sci_llvm_emitter *guest = sci_llvm_emit(env, programs[i], target, symbols[i], false, e);
+    sci_keep(env, guest);
+    sci_llvm_emitter_free(guest);
+  }
+  sci_llvm_verify(e);
+  return e;
+}
+
+static size_t count_instructions(LLVMModuleRef module) {
+  size_t n = 0;
+  for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+      for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) n++;
+  return n;
+}
+
+/* Code of the module for the tier, placed; the module is used up. */
+static void make_code(sci_env *env, LLVMModuleRef module, LLVMTargetMachineRef machine, const char *const *symbols, size_t n, bool linked,
+                      sci_code *out) {
   double t0 = now_ms();
-  const sci_llvm_machine *target = sci_llvm_machine_get(env, &p->target, true);
-  sci_llvm_link_open(env);
-  double t1 = now_ms();
-  const char *symbol = kernel_symbol(env, p);
-  sci_llvm_emitter *e = sci_llvm_emit(env, p, target, symbol, false);
-  double t2 = now_ms();
-  LLVMMemoryBufferRef object = generate(env, e, LLVMObjectFile);
+  LLVMMemoryBufferRef object = generate(env, module, machine, LLVMObjectFile);
   out->code_bytes = code_bytes(object);
-  double t3 = now_ms();
-  sci_llvm_link(env, object, symbol, out);
-  out->times = (sc_compile_times){.target = t1 - t0, .emit = t2 - t1, .codegen = t3 - t2, .link = now_ms() - t3};
+  double t1 = now_ms();
+  sci_llvm_place(env, object, symbols, n, linked, out);
+  out->times.codegen = t1 - t0;
+  out->times.link = now_ms() - t1;
+}
+
+/* About a millisecond of code generation for the best tier. */
+enum { BEST_AT_ONCE = 60 };
+
+static void compile_programs(sci_env *env, const sci_compile_request *request, sci_code *out) {
+  const sci_program *const *programs = request->batch ? request->batch : &request->program;
+  size_t n = request->batch ? request->n_batch : 1;
+  double t0 = now_ms();
+  const sc_target *t = &programs[0]->target;
+  const sci_llvm_machine *target = sci_llvm_machine_get(env, t, true, request->tier == SC_TIER_FAST);
+  double t1 = now_ms();
+  const char *const *symbols = kernel_symbols(env, programs, n);
+  sci_llvm_emitter *e = emit_all(env, programs, symbols, n, target);
+  later *l = NULL;
+  out->tier = request->tier == SC_TIER_FAST ? SC_TIER_FAST : SC_TIER_BEST;
+  if (request->tier == SC_TIER_AUTO && count_instructions(e->module) > BEST_AT_ONCE) {
+    out->tier = SC_TIER_FAST;
+    target = sci_llvm_machine_get(env, t, true, true);
+    l = new_later(env, t, symbols, n);
+    sci_defer(env, dispose_later, l);
+    l->module = LLVMCloneModule(e->module);
+  }
+  double t2 = now_ms();
+  make_code(env, e->module, target->machine, symbols, n, request->linked, out);
+  out->times.target = t1 - t0;
+  out->times.emit = t2 - t1;
+  if (l) {
+    l->cx = e->cx;
+    LLVMDisposeModule(e->module);
+    e->module = NULL;
+    e->cx = NULL;
+    sci_keep(env, l);
+    out->later = l;
+  }
   sci_keep(env, e);
   sci_llvm_emitter_free(e);
 }
@@ -69,9 +174,31 @@ static sc_status compile(sci_env *env, const sci_compile_request *request, sci_c
   if (!SCI_TRY(env, &fr)) return status_of(env);
   sci_llvm_enter(env);
   if (setjmp(sci_llvm_guard_get()->jump)) sci_llvm_fatal(env);
-  compile_program(env, request->program, out);
+  compile_programs(env, request, out);
   sci_llvm_exit(env);
   sci_leave(env, &fr);
+  return SC_OK;
+}
+
+static void finish_later(sci_env *env, later *l, sci_code *out) {
+  const sci_llvm_machine *target = sci_llvm_machine_get(env, &l->target, true, false);
+  out->tier = SC_TIER_BEST;
+  make_code(env, l->module, target->machine, (const char *const *)l->symbols, l->n, false, out);
+}
+
+static sc_status finish(sci_env *env, void *what, sci_code *out) {
+  later *l = what;
+  sci_frame fr;
+  if (!SCI_TRY(env, &fr)) {
+    drop_later(l);
+    return status_of(env);
+  }
+  sci_llvm_enter(env);
+  if (setjmp(sci_llvm_guard_get()->jump)) sci_llvm_fatal(env);
+  finish_later(env, l, out);
+  sci_llvm_exit(env);
+  sci_leave(env, &fr);
+  drop_later(l);
   return SC_OK;
 }
 
@@ -86,8 +213,9 @@ static void dispose_message(void *text) {
 }
 
 static void render_program(sci_env *env, const sci_render_request *r, char **out, size_t *size) {
-  const sci_llvm_machine *target = sci_llvm_machine_get(env, &r->program->target, false);
-  sci_llvm_emitter *e = sci_llvm_emit(env, r->program, target, r->program->name, true);
+  const sci_llvm_machine *target = sci_llvm_machine_get(env, &r->program->target, false, false);
+  sci_llvm_emitter *e = sci_llvm_emit(env, r->program, target, r->program->name, true, NULL);
+  sci_llvm_verify(e);
   if (r->emit == SC_EMIT_LLVM) {
     char *text = LLVMPrintModuleToString(e->module);
     sci_defer(env, dispose_message, text);
@@ -97,7 +225,7 @@ static void render_program(sci_env *env, const sci_render_request *r, char **out
     LLVMDisposeMessage(text);
   } else {
     LLVMMemoryBufferRef buffer = r->emit == SC_EMIT_BITCODE ? LLVMWriteBitcodeToMemoryBuffer(e->module)
-                                 : generate(env, e, r->emit == SC_EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile);
+                                 : generate(env, e->module, target->machine, r->emit == SC_EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile);
     sci_defer(env, dispose_buffer, buffer);
     *size = LLVMGetBufferSize(buffer);
     *out = sci_bytes_dup(env, LLVMGetBufferStart(buffer), *size);
@@ -124,6 +252,7 @@ static sc_status render(sci_env *env, const sci_render_request *request, char *o
 SC_API const sci_backend *scaly_llvm_backend(void);
 
 const sci_backend *scaly_llvm_backend(void) {
-  static const sci_backend backend = {SCI_BACKEND_ABI, "llvm", "LLVM " LLVM_VERSION_STRING, render, compile};
+  static const sci_backend backend = {SCI_BACKEND_ABI, "llvm", "LLVM " LLVM_VERSION_STRING, render, compile, finish, drop_later};
+  sci_llvm_start();
   return &backend;
 }

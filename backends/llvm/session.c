@@ -44,6 +44,10 @@ static void start(void) {
   LLVMInstallFatalErrorHandler(on_fatal);
 }
 
+void sci_llvm_start(void) {
+  pthread_once(&once, start);
+}
+
 sci_llvm_guard *sci_llvm_guard_get(void) {
   static _Thread_local sci_llvm_guard guard;
   return &guard;
@@ -60,7 +64,7 @@ void sci_llvm_note(const char *message) {
 
 void sci_llvm_lock(void) {
   sci_llvm_guard *g = sci_llvm_guard_get();
-  pthread_once(&once, start);
+  sci_llvm_start();
   pthread_rwlock_rdlock(&compiling);
   g->message[0] = 0;
   g->armed = true;

@@ -99,8 +99,9 @@ static void spell_features(char *out, size_t size, const sc_target *t) {
   if (x86 && !t->gathers_pay) put(out, size, no_gather, sizeof no_gather - 1);
 }
 
+/* Of one thread: a machine per tier. */
 typedef struct kept {
-  sci_llvm_machine m;
+  sci_llvm_machine m[2];
   sc_target target; /* the machine was made for */
   char features[600];
 } kept;
@@ -108,9 +109,16 @@ typedef struct kept {
 static pthread_key_t key;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 
+static void drop_machines(kept *k) {
+  for (int i = 0; i < 2; i++) {
+    if (k->m[i].machine) LLVMDisposeTargetMachine(k->m[i].machine);
+    k->m[i].machine = NULL;
+  }
+}
+
 static void drop(void *p) {
   kept *k = p;
-  if (k->m.machine && sci_llvm_usable()) LLVMDisposeTargetMachine(k->m.machine);
+  if (sci_llvm_usable()) drop_machines(k);
   free(k);
 }
 
@@ -134,7 +142,7 @@ static bool same(const sc_target *a, const sc_target *b) {
   return a->isa == b->isa && a->gathers_pay == b->gathers_pay && strcmp(a->features, b->features) == 0;
 }
 
-static LLVMTargetMachineRef make(const char *triple, const char *cpu, const char *features) {
+static LLVMTargetMachineRef make(const char *triple, const char *cpu, const char *features, LLVMCodeGenOptLevel level) {
   LLVMTargetRef target;
   char *error = NULL;
   if (LLVMGetTargetFromTriple(triple, &target, &error)) {
@@ -142,29 +150,31 @@ static LLVMTargetMachineRef make(const char *triple, const char *cpu, const char
     LLVMDisposeMessage(error);
     return NULL;
   }
-  return LLVMCreateTargetMachine(target, triple, cpu, features, LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
+  return LLVMCreateTargetMachine(target, triple, cpu, features, level, LLVMRelocPIC, LLVMCodeModelDefault);
 }
 
-const sci_llvm_machine *sci_llvm_machine_get(sci_env *env, const sc_target *target, bool native) {
+const sci_llvm_machine *sci_llvm_machine_get(sci_env *env, const sc_target *target, bool native, bool fast) {
   arch a = isas[target->isa].arch;
-  const sc_target *host = sci_target_host();
-  if (native && (a != HOST || target->isa > host->isa))
-    sci_fail(env, SC_ERR_ARGUMENT, "code for %s cannot run here: this machine is %s", isas[target->isa].name, isas[host->isa].name);
+  if (native) {
+    const sc_target *host = sci_target_host();
+    if (a != HOST || target->isa > host->isa)
+      sci_fail(env, SC_ERR_ARGUMENT, "code for %s cannot run here: this machine is %s", isas[target->isa].name, isas[host->isa].name);
+  }
   if (!start_arch(a)) sci_fail(env, SC_ERR_UNAVAILABLE, "this build of LLVM makes no code for %s", isas[target->isa].name);
   kept *k = of_thread(env);
-  if (k->m.machine && same(&k->target, target)) return &k->m;
-  if (k->m.machine) LLVMDisposeTargetMachine(k->m.machine);
-  k->m.machine = NULL;
+  sci_llvm_machine *m = &k->m[fast];
+  if (!same(&k->target, target)) drop_machines(k);
+  if (m->machine) return m;
   spell_features(k->features, sizeof k->features, target);
   k->target = *target;
-  k->m.triple = a == HOST ? LLVM_DEFAULT_TARGET_TRIPLE : a == X86 ? "x86_64-unknown-linux-gnu" : "aarch64-unknown-linux-gnu";
-  k->m.cpu = isas[target->isa].cpu;
-  k->m.features = k->features;
-  k->m.machine = make(k->m.triple, k->m.cpu, k->m.features);
-  if (!k->m.machine) sci_fail(env, SC_ERR_UNAVAILABLE, "LLVM: %s", sci_llvm_guard_get()->message);
-  return &k->m;
+  m->triple = a == HOST ? LLVM_DEFAULT_TARGET_TRIPLE : a == X86 ? "x86_64-unknown-linux-gnu" : "aarch64-unknown-linux-gnu";
+  m->cpu = isas[target->isa].cpu;
+  m->features = k->features;
+  m->machine = make(m->triple, m->cpu, m->features, fast ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault);
+  if (!m->machine) sci_fail(env, SC_ERR_UNAVAILABLE, "LLVM: %s", sci_llvm_guard_get()->message);
+  return m;
 }
 
 LLVMTargetMachineRef sci_llvm_machine_host(void) {
-  return start_arch(HOST) ? make(LLVM_DEFAULT_TARGET_TRIPLE, HOST_CPU, "") : NULL;
+  return start_arch(HOST) ? make(LLVM_DEFAULT_TARGET_TRIPLE, HOST_CPU, "", LLVMCodeGenLevelDefault) : NULL;
 }

@@ -20,14 +20,28 @@ enum {
   SC_KERNEL_ERR_OVERLAP = 5, /* sc_kernel_call only: an output overlaps another buffer */
 };
 
+/* How much work goes into the code. All tiers give the same bits, NaN payloads apart.
+ *   fast  quick code generation, no register allocation to speak of: for the first call
+ *   best  for the steady state
+ *   auto  best at once where that takes about a millisecond; else fast, and best on a background thread, swapped in when it is ready */
+typedef enum sc_tier { SC_TIER_AUTO = 0, SC_TIER_FAST, SC_TIER_BEST } sc_tier;
+
 typedef struct sc_jit_options {
   const sc_lower_options *lower; /* NULL: defaults, host target */
   const char *plugin_dir;        /* where libscaly-llvm.so is; NULL: beside the library, then the install prefix */
+  sc_tier tier;
 } sc_jit_options;
+
+/* Threads of this process that compile in the background, 0 to 16; 1 unless set. With 0, tier `auto` compiles its best code at once.
+ * They are started when there is work for them and joined at exit; work nobody has begun by then is dropped. */
+SC_API sc_status sc_jit_set_threads(int n);
 
 /* Compiles in process through LLVM. NULL on failure: SC_ERR_UNAVAILABLE when this build or installation has no LLVM plugin. */
 SC_API sc_kernel *sc_jit(const sc_function *f, const sc_jit_options *options);
 SC_API sc_kernel *sc_jit_program(const sc_program *p, const sc_jit_options *options);
+
+/* Compiles n functions in one module, cheaper than one by one: out[i] is the kernel of fs[i]. All of one context. On failure out is all NULL. */
+SC_API sc_status sc_jit_batch(const sc_function *const *fs, size_t n, const sc_jit_options *options, sc_kernel **out);
 
 typedef enum sc_emit { SC_EMIT_LLVM = 0, SC_EMIT_ASM, SC_EMIT_OBJ, SC_EMIT_BITCODE } sc_emit;
 /* What the LLVM backend makes of the program, as bytes. `*size` excludes the terminating zero. Free with sc_string_free. */
@@ -51,7 +65,11 @@ SC_API void sc_kernel_release(sc_kernel *k); /* frees the code with the last ref
  * buffers without values may be NULL. `w` is sc_kernel_workspace_bytes of 64-byte aligned memory, or NULL for a
  * per-thread workspace. Safe from any number of threads at once. Returns SC_KERNEL_*. */
 SC_API int sc_kernel_call(sc_kernel *k, const void *const *arg, void *const *res, void *w);
-SC_API sc_entry sc_kernel_entry(const sc_kernel *k); /* valid as long as the kernel */
+/* The best code there is now. What an earlier call returned stays valid as long as the kernel. */
+SC_API sc_entry sc_kernel_entry(const sc_kernel *k);
+/* Waits until nothing is being compiled for the kernel in the background. Anything but SC_OK: that failed, and the fast code stays. */
+SC_API sc_status sc_kernel_wait(sc_kernel *k);
+SC_API sc_tier sc_kernel_tier(const sc_kernel *k); /* of the code there is now: fast or best */
 SC_API size_t sc_kernel_workspace_bytes(const sc_kernel *k);
 SC_API size_t sc_kernel_code_bytes(const sc_kernel *k);
 
@@ -77,7 +95,8 @@ typedef struct sc_compile_times {
   double target;  /* target machine and JIT session, first kernel only */
   double emit;    /* IR or C text */
   double codegen; /* LLVM passes and code generation, or the spawned compiler */
-  double link;    /* ORC link, or dlopen */
+  double link;    /* placing, linking or dlopen */
+  double best;    /* passes, code generation and placing of the best tier in the background */
 } sc_compile_times;
 SC_API sc_compile_times sc_kernel_times(const sc_kernel *k);
 

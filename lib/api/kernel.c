@@ -3,22 +3,24 @@
 #include "lib/api/kernel.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "lib/api/describe.h"
+
 /* Everything but the code lies in one block, behind the kernel itself: it must outlive its context. */
 struct sc_kernel {
-  sc_allocator alloc;
-  size_t size; /* of the block */
-  atomic_size_t references;
-  sc_entry entry;
-  sci_code code;
+  const sci_current *entry; /* of the unit */
   size_t n_in, n_out;
   size_t workspace;
   const size_t *bytes; /* per port */
   const sc_port *ports; /* inputs, then outputs */
   const char *name;
+  sci_unit *unit;
+  sc_compile_times times;
+  atomic_size_t references;
+  sc_allocator alloc;
+  size_t size; /* of the block */
 };
 
 double sci_now_ms(void) {
@@ -29,78 +31,49 @@ double sci_now_ms(void) {
 
 /* ---- making ---- */
 
-/* Places copies one behind the other; with `base` NULL it only measures. */
-typedef struct layout {
-  char *base;
-  size_t used;
-} layout;
-
-static void *place(layout *l, const void *data, size_t n) {
-  char *at = l->base ? l->base + l->used : NULL;
-  if (at && data && n) memcpy(at, data, n);
-  l->used += (n + 15) & ~(size_t)15;
-  return at;
+static size_t align16(size_t n) {
+  return (n + 15) & ~(size_t)15;
 }
 
-static const char *place_text(layout *l, const char *text) {
-  return place(l, text, strlen(text) + 1);
-}
-
-static const sc_pattern *place_pattern(layout *l, const sc_pattern *p) {
-  int64_t outer = p->layout == SC_CSC ? p->ncol + 1 : p->layout == SC_CSR ? p->nrow + 1 : p->nnz;
-  sc_pattern *copy = place(l, p, sizeof *p);
-  const int32_t *outer_copy = place(l, p->outer, (size_t)outer * sizeof *p->outer);
-  const int32_t *inner_copy = place(l, p->inner, (size_t)p->nnz * sizeof *p->inner);
-  if (!copy) return NULL;
-  copy->outer = outer_copy;
-  copy->inner = inner_copy;
-  return copy;
-}
-
-static sc_port place_port(layout *l, const sci_port_info *info) {
-  int64_t matrix[2] = {0, 0};
-  if (info->pattern) matrix[0] = info->pattern->nrow, matrix[1] = info->pattern->ncol;
-  sc_port port = {.name = place_text(l, info->name), .dtype = (sc_dtype)info->dtype, .rank = info->pattern ? 2 : info->rank, .count = 1};
-  port.shape = place(l, info->pattern ? matrix : info->shape, (size_t)port.rank * sizeof *port.shape);
-  for (int i = 0; i < info->rank; i++) port.count *= info->shape[i];
-  if (info->pattern) port.pattern = place_pattern(l, info->pattern);
-  return port;
-}
-
-static void fill(sc_kernel *k, layout *l, const sci_program *p) {
-  const sci_proc *entry = sci_entry(p);
-  size_t n = entry->n_in + entry->n_out;
-  sc_port *ports = place(l, NULL, n * sizeof *ports);
-  size_t *bytes = place(l, NULL, n * sizeof *bytes);
-  const char *name = place_text(l, p->name);
-  for (size_t i = 0; i < n; i++) {
-    sc_port port = place_port(l, &p->ports[i]);
-    if (ports) ports[i] = port;
-    if (bytes) bytes[i] = (size_t)port.count * sc_dtype_size(port.dtype);
+/* The kernel, its ports, their sizes, their patterns, and the description that all of them point into. */
+static void fill(sc_kernel *k, size_t n_ports, sci_description d) {
+  char *at = (char *)k + align16(sizeof *k);
+  sc_port *ports = (sc_port *)(void *)at;
+  at += align16(n_ports * sizeof *ports);
+  size_t *bytes = (size_t *)(void *)at;
+  at += align16(n_ports * sizeof *bytes);
+  sc_pattern *patterns = (sc_pattern *)(void *)at;
+  at += align16(n_ports * sizeof *patterns);
+  d.bytes = memcpy(at, d.bytes, d.size);
+  sci_description_reader r;
+  const sci_kernel_record *record = sci_description_begin(&r, d, &k->name);
+  for (size_t i = 0; i < n_ports; i++) {
+    if (sci_description_port(&r, &ports[i], &patterns[i])) ports[i].pattern = &patterns[i];
+    bytes[i] = (size_t)ports[i].count * sc_dtype_size(ports[i].dtype);
   }
-  if (!k) return;
-  k->n_in = entry->n_in;
-  k->n_out = entry->n_out;
-  k->workspace = (size_t)entry->workspace_total;
-  k->name = name;
+  k->n_in = record->n_in;
+  k->n_out = record->n_out;
+  k->workspace = (size_t)record->workspace;
   k->ports = ports;
   k->bytes = bytes;
 }
 
-sc_kernel *sci_kernel_make(sci_env *env, const sci_program *p, sci_code code, double lower_ms, double plugin_ms) {
-  layout measure = {NULL, sizeof(sc_kernel)};
-  fill(NULL, &measure, p);
-  sc_kernel *k = sci_raw_try(env, NULL, 0, measure.used);
+sc_kernel *sci_kernel_make(sci_env *env, sci_description d, sci_unit *unit, size_t which, sc_compile_times times) {
+  sci_description_reader r;
+  const char *name;
+  const sci_kernel_record *record = sci_description_begin(&r, d, &name);
+  size_t n = (size_t)record->n_in + record->n_out;
+  size_t size = align16(sizeof(sc_kernel)) + align16(n * sizeof(sc_port)) + align16(n * sizeof(size_t)) + align16(n * sizeof(sc_pattern)) +
+                d.size;
+  sc_kernel *k = sci_raw_try(env, NULL, 0, size);
   if (!k) {
-    code.release(code.handle);
-    sci_fail(env, SC_ERR_MEMORY, "out of memory: %zu bytes could not be allocated", measure.used);
+    sci_unit_release(unit);
+    sci_fail(env, SC_ERR_MEMORY, "out of memory: %zu bytes could not be allocated", size);
   }
-  env->held -= measure.used; /* the context may be gone when the kernel is freed */
-  *k = (sc_kernel){.alloc = env->alloc, .size = measure.used, .entry = code.entry, .code = code};
-  k->code.times.lower = lower_ms;
-  k->code.times.plugin = plugin_ms;
+  env->held -= size; /* the context may be gone when the kernel is freed */
+  *k = (sc_kernel){.alloc = env->alloc, .size = size, .unit = unit, .entry = sci_unit_entry(unit, which), .times = times};
   atomic_init(&k->references, 1);
-  fill(k, &(layout){(char *)k, sizeof(sc_kernel)}, p);
+  fill(k, n, d);
   return k;
 }
 
@@ -111,7 +84,7 @@ sc_kernel *sc_kernel_retain(sc_kernel *k) {
 
 void sc_kernel_release(sc_kernel *k) {
   if (!k || atomic_fetch_sub_explicit(&k->references, 1, memory_order_acq_rel) != 1) return;
-  k->code.release(k->code.handle);
+  sci_unit_release(k->unit);
   sc_allocator alloc = k->alloc;
   alloc.reallocate(alloc.user, k, k->size, 0);
 }
@@ -169,13 +142,22 @@ int sc_kernel_call(sc_kernel *k, const void *const *arg, void *const *res, void 
     w = SCI_LIKELY(thread_room_size >= k->workspace) ? thread_room : grow_thread_room(k->workspace);
     if (!w) return SC_KERNEL_ERR_NULL_WORK;
   }
-  return k->entry((const void **)arg, (void **)res, NULL, w, 0);
+  sc_entry entry = atomic_load_explicit(k->entry, memory_order_acquire);
+  return entry((const void **)arg, (void **)res, NULL, w, 0);
 }
 
 /* ---- reading ---- */
 
 sc_entry sc_kernel_entry(const sc_kernel *k) {
-  return k ? k->entry : NULL;
+  return k ? atomic_load_explicit(k->entry, memory_order_acquire) : NULL;
+}
+
+sc_status sc_kernel_wait(sc_kernel *k) {
+  return k ? sci_unit_wait(k->unit) : SC_ERR_ARGUMENT;
+}
+
+sc_tier sc_kernel_tier(const sc_kernel *k) {
+  return k ? sci_unit_read(k->unit).tier : SC_TIER_BEST;
 }
 
 size_t sc_kernel_workspace_bytes(const sc_kernel *k) {
@@ -183,7 +165,7 @@ size_t sc_kernel_workspace_bytes(const sc_kernel *k) {
 }
 
 size_t sc_kernel_code_bytes(const sc_kernel *k) {
-  return k ? k->code.code_bytes : 0;
+  return k ? sci_unit_read(k->unit).code_bytes : 0;
 }
 
 const char *sc_kernel_name(const sc_kernel *k) {
@@ -207,5 +189,8 @@ const sc_port *sc_kernel_output(const sc_kernel *k, size_t i) {
 }
 
 sc_compile_times sc_kernel_times(const sc_kernel *k) {
-  return k ? k->code.times : (sc_compile_times){0};
+  if (!k) return (sc_compile_times){0};
+  sc_compile_times t = k->times;
+  t.best = sci_unit_read(k->unit).best_ms;
+  return t;
 }

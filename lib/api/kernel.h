@@ -2,13 +2,52 @@
 #ifndef SCI_API_KERNEL_H
 #define SCI_API_KERNEL_H
 
+#include <fenv.h>
+
+#include "lib/api/unit.h"
 #include "lib/module/backend.h"
 
-/* A kernel around code, which it owns from here on, even if this fails (and unwinds). `lower_ms`, `plugin_ms`: for its times. */
-sc_kernel *sci_kernel_make(sci_env *env, const sci_program *p, sci_code code, double lower_ms, double plugin_ms);
+/* What is known of a kernel besides its code, as bytes that mean the same in every process of this machine. */
+typedef struct sci_description {
+  const void *bytes; /* 16-byte aligned */
+  size_t size;
+} sci_description;
+
+/* ---- describe.c ---- */
+
+sci_description sci_describe(sci_env *env, const sci_program *p); /* scratch memory */
+bool sci_description_sound(sci_description d);                    /* for bytes from elsewhere */
+
+/* ---- kernel.c ---- */
+
+/* A kernel on entry `which` of the unit, whose reference it takes, even if this fails (and unwinds). The description must be sound. */
+sc_kernel *sci_kernel_make(sci_env *env, sci_description d, sci_unit *unit, size_t which, sc_compile_times times);
 double sci_now_ms(void);
+
+/* ---- plugin.c ---- */
 
 /* The LLVM plugin's table, opened on first use; unwinds with SC_ERR_UNAVAILABLE. `dir` NULL: the usual places. */
 const sci_backend *sci_llvm_plugin(sci_env *env, const char *dir);
+void sci_plugin_lock(void); /* for fork */
+void sci_plugin_unlock(void);
+
+void sci_guard_forks(void); /* background.c; after a plugin has been opened */
+
+/* ---- the floating-point environment: compiling works in the default one, whatever the host's, and leaves the host's alone ---- */
+
+typedef struct sci_fp_state {
+  fenv_t host;
+} sci_fp_state;
+
+static inline sci_fp_state sci_fp_default(void) {
+  sci_fp_state s;
+  fegetenv(&s.host);
+  fesetenv(FE_DFL_ENV);
+  return s;
+}
+
+static inline void sci_fp_restore(const sci_fp_state *s) {
+  fesetenv(&s->host);
+}
 
 #endif

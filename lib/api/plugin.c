@@ -75,6 +75,7 @@ static const sci_backend *open_plugin(sci_env *env, const char *path) {
   const sci_backend *backend = entry.object ? entry.function() : NULL;
   if (!backend || backend->abi != SCI_BACKEND_ABI)
     sci_fail(env, SC_ERR_UNAVAILABLE, "the LLVM plugin %s belongs to another version of Scaly", path);
+  sci_guard_forks();
   return backend;
 }
 
@@ -99,8 +100,16 @@ static void unlock(void *mutex) {
   pthread_mutex_unlock(mutex);
 }
 
-const sci_backend *sci_llvm_plugin(sci_env *env, const char *dir) {
+void sci_plugin_lock(void) {
   pthread_mutex_lock(&opening);
+}
+
+void sci_plugin_unlock(void) {
+  pthread_mutex_unlock(&opening);
+}
+
+const sci_backend *sci_llvm_plugin(sci_env *env, const char *dir) {
+  sci_plugin_lock();
   sci_defer(env, unlock, &opening);
   const sci_backend *backend = !dir && usual ? usual : find_plugin(env, dir);
   if (!dir) usual = backend;

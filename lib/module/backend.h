@@ -4,10 +4,11 @@
 #ifndef SCI_MODULE_BACKEND_H
 #define SCI_MODULE_BACKEND_H
 
+#include "lib/cache/loader.h"
 #include "lib/module/module.h"
 #include "scaly/kernel.h"
 
-enum { SCI_BACKEND_ABI = 1 };
+enum { SCI_BACKEND_ABI = 2 };
 
 typedef struct sci_render_request {
   const sci_program *program;
@@ -19,16 +20,26 @@ typedef struct sci_render_request {
 
 typedef struct sci_compile_request {
   const sci_program *program;
+  /* Several in one module, with one target; `program` is ignored. NULL: one program. */
+  const sci_program *const *batch;
+  size_t n_batch;
   const sc_cc_options *cc; /* compiler driver; NULL otherwise */
+  sc_tier tier;            /* LLVM */
+  bool linked;             /* LLVM: through ORC, never placed as an image */
 } sci_compile_request;
 
-/* Machine code ready to call. `release(handle)` frees it. */
+/* Machine code ready to call. `release(handle)` frees it, from any thread. */
 typedef struct sci_code {
-  sc_entry entry;
+  sc_entry entry;          /* of the first program */
+  const sc_entry *entries; /* of each of a batch, owned by the handle; NULL: there is one */
   void *handle;
   void (*release)(void *handle);
   size_t code_bytes;
+  sc_tier tier;          /* fast or best */
   sc_compile_times times; /* the stages this backend ran */
+  sci_image *image;      /* what can be stored, to be freed with free(); NULL: nothing can, and `refusal` says why */
+  char refusal[160];
+  void *later;           /* the best tier is still to come: `finish` or `drop` takes it */
 } sci_code;
 
 typedef struct sci_backend {
@@ -37,6 +48,9 @@ typedef struct sci_backend {
   /* Texts (or object bytes) made by sci_bytes_dup: C gives source and header, LLVM one result. NULL: cannot. */
   sc_status (*render)(sci_env *env, const sci_render_request *request, char *out[2], size_t size[2]);
   sc_status (*compile)(sci_env *env, const sci_compile_request *request, sci_code *out); /* NULL: cannot */
+  /* What a compilation in tier `auto` left for later, on any thread and in an environment of that thread's own. Both take it. */
+  sc_status (*finish)(sci_env *env, void *later, sci_code *out);
+  void (*drop)(void *later);
 } sci_backend;
 
 extern const sci_backend sci_backend_c;

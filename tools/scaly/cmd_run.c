@@ -8,10 +8,10 @@
 
 static void print_times(const sc_kernel *k) {
   sc_compile_times t = sc_kernel_times(k);
-  const char *names[] = {"lower", "plugin", "target", "emit", "codegen", "link"};
-  const double ms[] = {t.lower, t.plugin, t.target, t.emit, t.codegen, t.link};
+  const char *names[] = {"lower", "plugin", "target", "emit", "codegen", "link", "best"};
+  const double ms[] = {t.lower, t.plugin, t.target, t.emit, t.codegen, t.link, t.best};
   fputs("milliseconds:", stderr);
-  for (int i = 0; i < 6; i++) fprintf(stderr, " %s %.3f", names[i], ms[i]);
+  for (int i = 0; i < 7; i++) fprintf(stderr, " %s %.3f", names[i], ms[i]);
   fputc('\n', stderr);
 }
 

@@ -1,8 +1,11 @@
 /* Owns the routines that compiled code may call by name, and their addresses: the rows of ops.def that are calls, what code generation
- * makes of intrinsics where the processor has no instruction, and nothing else of this process. */
+ * makes of intrinsics where the processor has no instruction, vector routines of the libraries that lib/target opens, and nothing else of
+ * this process. A name tells its library: those of vector functions have a prefix that no other routine has. */
 #include <math.h>
+#include <string.h>
 
-#include "backends/llvm/llvm.h"
+#include "lib/cache/loader.h"
+#include "lib/target/vector_math.h"
 
 typedef void (*routine)(void);
 
@@ -22,13 +25,10 @@ static const struct {
     {"memcpy", (routine)memcpy}, {"memset", (routine)memset}, {"memmove", (routine)memmove},
 };
 
-uintptr_t sci_llvm_symbol(const char *name) {
+uintptr_t sci_routine(const char *name) {
   for (size_t i = 0; i < sizeof routines / sizeof *routines; i++)
     if (strcmp(routines[i].name, name) == 0) return (uintptr_t)routines[i].address;
-  sci_vector_routine r;
-  sc_dtype dtype;
-  int op;
-  for (size_t i = 0; sci_vector_routine_at(i, &op, &dtype, &r); i++)
-    if (strcmp(r.name, name) == 0) return (uintptr_t)sci_vector_routine_address((sci_vector_lib)r.lib, name);
+  if (!strncmp(name, "_ZGV", 4)) return (uintptr_t)sci_vector_routine_address(SCI_VECTOR_GLIBC, name);
+  if (!strncmp(name, "Sleef_", 6)) return (uintptr_t)sci_vector_routine_address(SCI_VECTOR_SLEEF, name);
   return 0;
 }

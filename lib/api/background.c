@@ -1,0 +1,176 @@
+/* Owns the background threads: the queue of work, starting and joining them, and what fork and exit mean for both. */
+#define _GNU_SOURCE /* pthread_attr_setsigmask_np */
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "lib/api/kernel.h"
+#include "lib/api/unit.h"
+
+enum { MOST_THREADS = 16, STACK = 8 << 20 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t prepared = PTHREAD_ONCE_INIT;
+static struct {
+  pthread_cond_t work, done;
+  sci_job *first, *last;
+  pthread_t threads[MOST_THREADS];
+  int n_threads, n_idle, n_running, wanted;
+  bool ending;
+} pool = {PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER, .wanted = 1};
+
+/* ---- fork: nothing runs, nobody holds a lock ---- */
+
+/* A plugin has fork wait for its compilations, and those of ours would wait in turn: so the threads must come to rest before, which is to say
+ * that these handlers are registered after a plugin's, each time one is opened. The first of them to run does the work. */
+static _Thread_local bool forking;
+
+static void before_fork(void) {
+  if (forking) return;
+  forking = true;
+  pthread_mutex_lock(&lock);
+  while (pool.n_running) pthread_cond_wait(&pool.done, &lock);
+  sci_plugin_lock();
+}
+
+static void in_parent(void) {
+  if (!forking) return;
+  forking = false;
+  sci_plugin_unlock();
+  pthread_mutex_unlock(&lock);
+}
+
+/* The child has the queue but no threads; they start again with the next piece of work, or whoever waits does it. */
+static void in_child(void) {
+  if (!forking) return;
+  forking = false;
+  sci_plugin_unlock();
+  pthread_mutex_init(&lock, NULL);
+  pthread_cond_init(&pool.work, NULL);
+  pthread_cond_init(&pool.done, NULL);
+  pool.n_threads = pool.n_idle = 0;
+}
+
+void sci_guard_forks(void) {
+  pthread_atfork(before_fork, in_parent, in_child);
+}
+
+/* ---- exit ---- */
+
+static void join_threads(void) {
+  pthread_mutex_lock(&lock);
+  pool.ending = true;
+  for (sci_job *job; (job = pool.first);) {
+    pool.first = job->next;
+    job->ended(job);
+  }
+  pool.last = NULL;
+  int n = pool.n_threads;
+  pool.n_threads = 0;
+  pthread_cond_broadcast(&pool.work);
+  pthread_mutex_unlock(&lock);
+  for (int i = 0; i < n; i++) pthread_join(pool.threads[i], NULL);
+}
+
+static void prepare(void) {
+  sci_guard_forks();
+  atexit(join_threads);
+}
+
+void sci_units_lock(void) {
+  pthread_once(&prepared, prepare);
+  pthread_mutex_lock(&lock);
+}
+
+void sci_units_unlock(void) {
+  pthread_mutex_unlock(&lock);
+}
+
+/* ---- threads ---- */
+
+static void run(sci_job *job) {
+  job->state = SCI_JOB_RUNNING;
+  pool.n_running++;
+  pthread_mutex_unlock(&lock);
+  job->run(job);
+  pthread_mutex_lock(&lock);
+  pool.n_running--;
+  job->state = SCI_JOB_DONE;
+  job->ended(job);
+  pthread_cond_broadcast(&pool.done);
+}
+
+static void *work(void *unused) {
+  (void)unused;
+  pthread_mutex_lock(&lock);
+  while (!pool.ending) {
+    sci_job *job = pool.first;
+    if (!job) {
+      pool.n_idle++;
+      pthread_cond_wait(&pool.work, &lock);
+      pool.n_idle--;
+      continue;
+    }
+    pool.first = job->next;
+    if (!pool.first) pool.last = NULL;
+    run(job);
+  }
+  pthread_mutex_unlock(&lock);
+  return NULL;
+}
+
+/* Signals are the host's business: a thread of ours takes none. */
+static void start_thread(void) {
+  pthread_attr_t attr;
+  if (pthread_attr_init(&attr)) return;
+  pthread_attr_setstacksize(&attr, STACK);
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 32)
+  sigset_t all;
+  sigfillset(&all);
+  pthread_attr_setsigmask_np(&attr, &all);
+#endif
+  if (pthread_create(&pool.threads[pool.n_threads], &attr, work, NULL) == 0) pool.n_threads++;
+  pthread_attr_destroy(&attr);
+}
+
+void sci_job_queue(sci_job *job) {
+  job->next = NULL;
+  job->state = SCI_JOB_QUEUED;
+  if (pool.last) pool.last->next = job;
+  else pool.first = job;
+  pool.last = job;
+  if (!pool.n_idle && pool.n_threads < pool.wanted && !pool.ending) start_thread();
+  pthread_cond_signal(&pool.work);
+}
+
+bool sci_job_take_back(sci_job *job) {
+  if (job->state != SCI_JOB_QUEUED) return false;
+  sci_job *before = NULL;
+  for (sci_job *at = pool.first; at != job; at = at->next) before = at;
+  if (before) before->next = job->next;
+  else pool.first = job->next;
+  if (pool.last == job) pool.last = before;
+  job->state = SCI_JOB_NONE;
+  return true;
+}
+
+void sci_job_wait(sci_job *job) {
+  if (sci_job_take_back(job)) run(job);
+  while (job->state == SCI_JOB_RUNNING) pthread_cond_wait(&pool.done, &lock);
+}
+
+int sci_background_threads(void) {
+  sci_units_lock();
+  int n = pool.wanted;
+  sci_units_unlock();
+  return n;
+}
+
+/* Threads beyond the new number end when they run out of work: there are never many, and idle ones cost nothing. */
+sc_status sc_jit_set_threads(int n) {
+  if (n < 0 || n > MOST_THREADS) return SC_ERR_ARGUMENT;
+  sci_units_lock();
+  pool.wanted = n;
+  sci_units_unlock();
+  return SC_OK;
+}

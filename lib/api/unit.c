@@ -1,0 +1,136 @@
+/* Owns units of code: their entries, the step from the fast tier to the best one, and their end. */
+#include "lib/api/unit.h"
+
+#include <stdlib.h>
+
+#include "lib/api/kernel.h"
+
+struct sci_unit {
+  sci_job job; /* first: the job is the unit */
+  size_t references, n;
+  sci_code code[2]; /* the second: best code from the background */
+  const sci_backend *backend;
+  sc_tier tier;
+  sc_status later_status;
+  double best_ms;
+  sci_current current[];
+};
+
+static const sc_entry *entries_of(const sci_code *code) {
+  return code->entries ? code->entries : &code->entry;
+}
+
+static void free_code(sci_code *code) {
+  if (code->release) code->release(code->handle);
+  free(code->image);
+}
+
+static void destroy(sci_unit *u) {
+  free_code(&u->code[0]);
+  free_code(&u->code[1]);
+  free(u);
+}
+
+/* With the lock. */
+static void let_go(sci_unit *u) {
+  if (--u->references == 0) destroy(u);
+}
+
+/* ---- the best tier ---- */
+
+static void make_best(sci_job *job) {
+  sci_unit *u = (sci_unit *)job;
+  sci_fp_state fp = sci_fp_default();
+  sci_env env;
+  double start = sci_now_ms();
+  if (sci_env_init(&env, NULL)) {
+    u->later_status = u->backend->finish(&env, u->code[0].later, &u->code[1]);
+    sci_env_free(&env);
+  } else {
+    u->backend->drop(u->code[0].later);
+    u->later_status = SC_ERR_MEMORY;
+  }
+  u->code[0].later = NULL;
+  u->best_ms = sci_now_ms() - start;
+  sci_fp_restore(&fp);
+}
+
+/* A reader of the entries sees the old code or the new, both whole: the release store comes after everything that the code needs. */
+static void swap_in(sci_job *job) {
+  sci_unit *u = (sci_unit *)job;
+  if (job->state != SCI_JOB_DONE) { /* dropped at exit */
+    u->backend->drop(u->code[0].later);
+    u->code[0].later = NULL;
+    job->state = SCI_JOB_DONE;
+  } else if (u->later_status == SC_OK) {
+    for (size_t i = 0; i < u->n; i++) atomic_store_explicit(&u->current[i], entries_of(&u->code[1])[i], memory_order_release);
+    u->tier = SC_TIER_BEST;
+  }
+  let_go(u);
+}
+
+/* ---- life ---- */
+
+sci_unit *sci_unit_make(sci_env *env, const sci_backend *backend, sci_code *code, size_t n) {
+  sci_unit *u = calloc(1, sizeof *u + n * sizeof *u->current);
+  if (!u) {
+    if (code->later) backend->drop(code->later);
+    free_code(code);
+    sci_fail(env, SC_ERR_MEMORY, "out of memory: a kernel's code");
+  }
+  u->job.run = make_best;
+  u->job.ended = swap_in;
+  u->references = 1;
+  u->n = n;
+  u->code[0] = *code;
+  u->backend = backend;
+  u->tier = code->tier == SC_TIER_FAST ? SC_TIER_FAST : SC_TIER_BEST;
+  for (size_t i = 0; i < n; i++) atomic_init(&u->current[i], entries_of(&u->code[0])[i]);
+  if (!code->later) return u;
+  sci_units_lock();
+  u->references++; /* the job's */
+  sci_job_queue(&u->job);
+  sci_units_unlock();
+  return u;
+}
+
+void sci_unit_retain(sci_unit *u) {
+  sci_units_lock();
+  u->references++;
+  sci_units_unlock();
+}
+
+void sci_unit_release(sci_unit *u) {
+  void *later = NULL;
+  sci_units_lock();
+  if (u->references == 2 && sci_job_take_back(&u->job)) { /* nobody is left to want what is queued */
+    later = u->code[0].later;
+    u->code[0].later = NULL;
+    u->references--;
+  }
+  const sci_backend *backend = u->backend;
+  let_go(u);
+  sci_units_unlock();
+  if (later) backend->drop(later);
+}
+
+const sci_current *sci_unit_entry(const sci_unit *u, size_t i) {
+  return &u->current[i];
+}
+
+sci_unit_state sci_unit_read(sci_unit *u) {
+  sci_units_lock();
+  sci_unit_state s = {u->tier, u->code[u->tier == SC_TIER_BEST && u->code[1].entry].code_bytes, u->best_ms};
+  sci_units_unlock();
+  return s;
+}
+
+sc_status sci_unit_wait(sci_unit *u) {
+  sci_units_lock();
+  u->references++; /* a kernel may not be released while somebody waits for it; the job may end and let go */
+  sci_job_wait(&u->job);
+  sc_status status = u->later_status;
+  let_go(u);
+  sci_units_unlock();
+  return status;
+}

@@ -1,0 +1,49 @@
+/* Units of compiled code: what kernels share, and what a background thread replaces with something better.
+ *
+ * A unit belongs to no context and outlives them: its memory is the C library's. Code that a unit has had stays until the unit goes, so an
+ * entry once handed out stays valid. One lock of the process guards every unit's state, the queue of the background threads and the table of
+ * units by key; the entries alone are read without it. */
+#ifndef SCI_API_UNIT_H
+#define SCI_API_UNIT_H
+
+#include <stdatomic.h>
+
+#include "lib/module/backend.h"
+
+typedef struct sci_unit sci_unit;
+typedef _Atomic(sc_entry) sci_current;
+
+/* Takes the code; with `backend`, also what it left for later, which is queued. Unwinds when there is no memory, the code released. */
+sci_unit *sci_unit_make(sci_env *env, const sci_backend *backend, sci_code *code, size_t n);
+void sci_unit_retain(sci_unit *u);
+void sci_unit_release(sci_unit *u);
+const sci_current *sci_unit_entry(const sci_unit *u, size_t i);
+
+typedef struct sci_unit_state {
+  sc_tier tier;
+  size_t code_bytes;
+  double best_ms;
+} sci_unit_state;
+sci_unit_state sci_unit_read(sci_unit *u);
+sc_status sci_unit_wait(sci_unit *u);
+
+/* ---- background.c ---- */
+
+/* The lock of the process. Taking it is safe across fork and at exit. */
+void sci_units_lock(void);
+void sci_units_unlock(void);
+int sci_background_threads(void); /* how many there may be */
+
+/* One piece of work: queued once, then run by some thread, or taken back. Guarded by the lock. */
+typedef struct sci_job {
+  struct sci_job *next;
+  enum { SCI_JOB_NONE, SCI_JOB_QUEUED, SCI_JOB_RUNNING, SCI_JOB_DONE } state;
+  void (*run)(struct sci_job *job);   /* without the lock */
+  void (*ended)(struct sci_job *job); /* with the lock, when it has run, or was dropped at exit (state QUEUED); may free the job */
+} sci_job;
+
+void sci_job_queue(sci_job *job);
+bool sci_job_take_back(sci_job *job); /* with the lock: true if nobody had begun it */
+void sci_job_wait(sci_job *job);      /* with the lock, which it gives up meanwhile: until it is done; runs it itself if nobody has begun */
+
+#endif

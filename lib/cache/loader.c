@@ -1,0 +1,50 @@
+/* Owns placing an image in memory: mapping, binding to routines, protection. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include "lib/cache/loader.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+bool sci_image_sound(const sci_image *im) {
+  if (im->slots % sizeof(uintptr_t) || im->slots > im->size || im->code_bytes > im->slots || !im->n_entries) return false;
+  if ((im->size - im->slots) / sizeof(uintptr_t) < im->n_symbols) return false;
+  for (uint32_t i = 0; i < im->n_entries; i++)
+    if (im->entries[i] >= im->code_bytes) return false;
+  return true;
+}
+
+bool sci_room_open(sci_room *room, size_t size) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  room->size = (size + page - 1) & ~(page - 1);
+  void *p = mmap(NULL, room->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  room->base = p == MAP_FAILED ? NULL : p;
+  return room->base;
+}
+
+void sci_room_close(sci_room *room) {
+  if (room->base) munmap(room->base, room->size);
+  room->base = NULL;
+}
+
+bool sci_room_seal(sci_room *room, const sci_image *image, const char **missing) {
+  *missing = NULL;
+  for (uint32_t i = 0; i < image->n_symbols; i++) {
+    uintptr_t address = sci_routine(image->symbols[i]);
+    if (!address) {
+      *missing = image->symbols[i];
+      sci_room_close(room);
+      return false;
+    }
+    memcpy(room->base + image->slots + i * sizeof address, &address, sizeof address);
+  }
+#if defined(__GNUC__)
+  __builtin___clear_cache((char *)room->base, (char *)room->base + image->code_bytes);
+#endif
+  if (mprotect(room->base, room->size, PROT_READ | PROT_EXEC) == 0) return true;
+  int reason = errno;
+  sci_room_close(room);
+  errno = reason;
+  return false;
+}
