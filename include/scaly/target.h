@@ -38,6 +38,24 @@ SC_API sc_status sc_target_preset(const char *name, sc_target *out);
 SC_API size_t sc_target_preset_count(void);
 SC_API const char *sc_target_preset_name(size_t i);
 
+/* One routine of a vector math library, as code for some processor may call it. */
+typedef struct sc_vector_routine {
+  char name[40];       /* the symbol */
+  const char *op;      /* the scalar operation, or "sincos" */
+  const char *library; /* "glibc" (libmvec) or "sleef" */
+  sc_dtype dtype;
+  int lanes;           /* elements per call */
+  sc_isa isa;          /* instruction set needed */
+  double max_ulp;      /* largest error over all arguments, in units in the last place of the exact result */
+  bool installed;      /* this process can open the library, and it has the routine */
+  bool runs;           /* on this machine */
+} sc_vector_routine;
+
+/* The library's table of vector math routines, row by row; false past its end. Opens the libraries. */
+SC_API bool sc_vector_routine_at(size_t i, sc_vector_routine *out);
+/* The version of a vector math library ("glibc", "sleef") that this process can open, or NULL. */
+SC_API const char *sc_vector_library_version(const char *library);
+
 SC_END_DECLS
 
 #endif

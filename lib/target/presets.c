@@ -75,6 +75,11 @@ bool sci_target_find(const char *name, sc_target *out) {
   return false;
 }
 
+bool sci_isa_runs(sc_isa isa, sc_isa needed) {
+  bool x86 = isa >= SC_ISA_X86_64 && isa <= SC_ISA_X86_64_V4;
+  return x86 ? needed >= SC_ISA_X86_64 && needed <= isa : needed == isa;
+}
+
 size_t sc_target_preset_count(void) {
   return PRESETS;
 }

@@ -6,6 +6,8 @@
 
 /* The preset of that name, or false. "native" is the host. */
 bool sci_target_find(const char *name, sc_target *out);
+/* Whether a processor of `isa` runs code for `needed`: x86-64's levels include those below, other instruction sets stand alone. */
+bool sci_isa_runs(sc_isa isa, sc_isa needed);
 /* Probes once per process; safe from any thread. */
 const sc_target *sci_target_host(void);
 

@@ -31,20 +31,22 @@ void (*sci_vector_routine_address(sci_vector_lib lib, const char *name))(void) {
   return address;
 }
 
-/* "2.36" is 236. */
-static int glibc_version(void) {
-  int major = 0, minor = 0;
+const char *sci_vector_library_version(sci_vector_lib lib) {
+  if (!handle(lib)) return NULL;
 #ifdef __GLIBC__
-  const char *s = gnu_get_libc_version();
+  if (lib == SCI_VECTOR_GLIBC) return gnu_get_libc_version();
+#endif
+  return "3"; /* SLEEF tells no more than its soname does */
+}
+
+/* "2.36" is 236. */
+int sci_vector_library(sci_vector_lib lib) {
+  enum { SLEEF = 304 }; /* the first release with that soname that Scaly knows the routines of */
+  const char *s = sci_vector_library_version(lib);
+  if (!s || lib == SCI_VECTOR_SLEEF) return s ? SLEEF : 0;
+  int major = 0, minor = 0;
   for (; *s >= '0' && *s <= '9'; s++) major = 10 * major + (*s - '0');
   if (*s == '.') s++;
   for (; *s >= '0' && *s <= '9'; s++) minor = 10 * minor + (*s - '0');
-#endif
   return 100 * major + minor;
-}
-
-const char *sci_vector_library(sci_vector_lib lib, int *version) {
-  if (!handle(lib)) return NULL;
-  *version = lib == SCI_VECTOR_GLIBC ? glibc_version() : 300; /* SLEEF tells its version to no one; its soname is that of 3.x */
-  return sonames[lib];
 }

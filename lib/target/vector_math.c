@@ -2,7 +2,8 @@
 #include "lib/target/vector_math.h"
 
 #include <stdio.h>
-#include <string.h>
+
+#include "lib/target/target.h"
 
 /* The kinds of routine that a library has: one per register width and instruction set. */
 typedef enum kind { GLIBC_B, GLIBC_D, GLIBC_E, SLEEF_SSE2, SLEEF_AVX2128, SLEEF_AVX2, SLEEF_AVX512F, SLEEF_ADVSIMD, KINDS } kind;
@@ -53,30 +54,18 @@ static const char *const stems[SCI_VECTOR_OPS][SCI_VECTOR_LIBS] = {
     [SCI_VECTOR_SINCOS] = {"sincos", "sincos"},
 };
 
-static int arity(int op) {
-  return op == SCI_VECTOR_SINCOS ? 1 : sci_ops[op].arity;
-}
-
-/* x86-64's levels include those below; other architectures stand alone. */
-static bool runs(sc_isa isa, sc_isa needed) {
-  bool x86 = isa >= SC_ISA_X86_64 && isa <= SC_ISA_X86_64_V4;
-  return x86 ? needed >= SC_ISA_X86_64 && needed <= isa : needed == isa;
-}
-
 /* glibc: the vector function ABI of x86-64 ("Vector Function Application Binary Interface", 2.6). */
 static void describe(const row *r, kind k, sci_vector_routine *out) {
-  bool is_float = r->dtype == SC_FLOAT32, both = r->op == SCI_VECTOR_SINCOS;
+  bool is_float = r->dtype == SC_FLOAT32;
   int lanes = kinds[k].bytes / (is_float ? 4 : 8);
   *out = (sci_vector_routine){.lib = (uint8_t)kinds[k].lib, .lanes = (uint8_t)lanes, .isa = (uint8_t)kinds[k].isa, .since = r->since};
   out->ulp = r->of[k].ulp;
   out->ns = r->of[k].ns;
   const char *stem = stems[r->op][kinds[k].lib];
   if (kinds[k].lib == SCI_VECTOR_SLEEF) {
-    out->form = both ? SCI_VECTOR_PAIR : SCI_VECTOR_VALUES;
     snprintf(out->name, sizeof out->name, "Sleef_%s%c%d%s%s", stem, is_float ? 'f' : 'd', lanes, r->suite, kinds[k].mark);
   } else {
-    out->form = both ? SCI_VECTOR_POINTERS : SCI_VECTOR_VALUES;
-    snprintf(out->name, sizeof out->name, "_ZGV%sN%d%s_%s%s", kinds[k].mark, lanes, both ? "vvv" : arity(r->op) == 2 ? "vv" : "v", stem,
+    snprintf(out->name, sizeof out->name, "_ZGV%sN%d%s_%s%s", kinds[k].mark, lanes, sci_ops[r->op].arity == 2 ? "vv" : "v", stem,
              is_float ? "f" : "");
   }
 }
@@ -93,7 +82,7 @@ bool sci_vector_routine_at(size_t i, int *op, sc_dtype *dtype, sci_vector_routin
   return false;
 }
 
-bool sci_vector_routine_find(const sci_vector_math *m, sc_isa isa, int op, sc_dtype dtype, int lanes, sci_vector_routine *out) {
+static bool find(const sci_vector_math *m, sc_isa isa, int op, sc_dtype dtype, int lanes, sci_vector_routine *out) {
   const int16_t version[SCI_VECTOR_LIBS] = {m->glibc, m->sleef};
   const row *best = NULL;
   kind at = KINDS;
@@ -101,7 +90,7 @@ bool sci_vector_routine_find(const sci_vector_math *m, sc_isa isa, int op, sc_dt
     for (size_t r = 0; r < ROWS; r++)
       for (int k = 0; k < KINDS && rows[r].op == op && rows[r].dtype == dtype; k++) {
         bool there = rows[r].of[k].ns > 0 && rows[r].since <= version[kinds[k].lib] && rows[r].of[k].ulp <= m->accuracy;
-        if (!there || kinds[k].bytes != lanes * (int)sc_dtype_size(dtype) || !runs(isa, kinds[k].isa)) continue;
+        if (!there || kinds[k].bytes != lanes * (int)sc_dtype_size(dtype) || !sci_isa_runs(isa, kinds[k].isa)) continue;
         if (best && best->of[at].ns <= rows[r].of[k].ns) continue;
         best = &rows[r];
         at = (kind)k;
@@ -110,17 +99,26 @@ bool sci_vector_routine_find(const sci_vector_math *m, sc_isa isa, int op, sc_dt
   return best != NULL;
 }
 
+bool sci_vector_routine_find(const sci_vector_math *m, sc_isa isa, int op, sc_dtype dtype, int lanes, sci_vector_routine *out) {
+  if (!find(m, isa, op, dtype, lanes, out)) return false;
+  if (op != SCI_VECTOR_SINCOS) return true;
+  sci_vector_routine sine, cosine;
+  bool apart = find(m, isa, SCI_OP_sin, dtype, lanes, &sine) && find(m, isa, SCI_OP_cos, dtype, lanes, &cosine);
+  return !apart || out->lanes > sine.lanes || out->ns < sine.ns + cosine.ns;
+}
+
 sci_vector_math sci_vector_math_choose(sc_vector_libm choice, double accuracy, bool native) {
   enum { ANY_GLIBC = 235 };
   sci_vector_math m = {.accuracy = accuracy > 0 ? accuracy : 4.0};
-  int version;
+  int glibc = native && choice == SC_VECTOR_LIBM_AUTO ? sci_vector_library(SCI_VECTOR_GLIBC) : 0;
+  int sleef = native && choice == SC_VECTOR_LIBM_AUTO ? sci_vector_library(SCI_VECTOR_SLEEF) : 0;
   switch (choice) {
   case SC_VECTOR_LIBM_NONE: break;
   case SC_VECTOR_LIBM_GLIBC: m.glibc = ANY_GLIBC; break;
   case SC_VECTOR_LIBM_SLEEF: m.sleef = SLEEF_SINCE; break;
   case SC_VECTOR_LIBM_AUTO:
-    if (native && sci_vector_library(SCI_VECTOR_GLIBC, &version)) m.glibc = (int16_t)(version < ANY_GLIBC ? version : ANY_GLIBC);
-    if (native && sci_vector_library(SCI_VECTOR_SLEEF, &version)) m.sleef = SLEEF_SINCE;
+    m.glibc = (int16_t)(glibc < ANY_GLIBC ? glibc : ANY_GLIBC);
+    m.sleef = (int16_t)(sleef < SLEEF_SINCE ? sleef : SLEEF_SINCE);
     break;
   }
   if (!m.glibc && !m.sleef) m.accuracy = 0;

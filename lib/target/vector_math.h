@@ -15,21 +15,13 @@ typedef struct sci_vector_math {
   double accuracy; /* largest error of a routine, ULP */
 } sci_vector_math;
 
-/* A sine and a cosine of one argument at once: numbered like an operation behind those of ops.def. */
+/* A sine and a cosine of one argument at once: numbered like an operation behind those of ops.def. Its routine returns a struct of two
+ * vectors, the sine first; every other one takes and returns vectors. */
 enum { SCI_VECTOR_SINCOS = SCI_OP_COUNT, SCI_VECTOR_OPS };
-
-/* How a routine takes its operands and gives its results. All vectors have `lanes` elements. */
-typedef enum sci_vector_form {
-  SCI_VECTOR_VALUES,   /* vectors in, a vector out */
-  SCI_VECTOR_POINTERS, /* glibc's sincos: (x, vector of pointers to sines, vector of pointers to cosines), nothing out. More than one
-                          register of pointers is so many arguments. */
-  SCI_VECTOR_PAIR,     /* SLEEF's sincos: a struct of two vectors out */
-} sci_vector_form;
 
 typedef struct sci_vector_routine {
   char name[40]; /* the symbol */
   uint8_t lib;   /* sci_vector_lib */
-  uint8_t form;  /* sci_vector_form */
   uint8_t lanes; /* of one call: divides the lanes asked for */
   uint8_t isa;   /* sc_isa that it needs at least */
   int16_t since; /* version of the library that has it, as above */
@@ -38,7 +30,8 @@ typedef struct sci_vector_routine {
 } sci_vector_routine;
 
 /* The fastest routine within `m` for `op` (sci_op, or SCI_VECTOR_SINCOS) on `lanes` elements of `dtype` that a processor of `isa` runs; where
- * there is none of that width the one of half, and so on: the caller makes lanes / out->lanes calls. False: each lane calls scalar libm. */
+ * there is none of that width the one of half, and so on: the caller makes lanes / out->lanes calls. False: each lane calls scalar libm; for
+ * SCI_VECTOR_SINCOS: a sine and a cosine by themselves are as fast, or all there is. */
 bool sci_vector_routine_find(const sci_vector_math *m, sc_isa isa, int op, sc_dtype dtype, int lanes, sci_vector_routine *out);
 
 /* Every routine of the table, in its order, whatever the library, instruction set and error; false past the end. For listing and tests. */
@@ -47,8 +40,9 @@ bool sci_vector_routine_at(size_t i, int *op, sc_dtype *dtype, sci_vector_routin
 /* The address of a routine of this process's own glibc or SLEEF, opened for the purpose and kept (RTLD_LOCAL; no other library is
  * searched); NULL without one. Safe from any thread. */
 void (*sci_vector_routine_address(sci_vector_lib lib, const char *name))(void);
-/* The name of the shared object that was opened, or NULL; *version as in sci_vector_math. */
-const char *sci_vector_library(sci_vector_lib lib, int *version);
+/* The version of a library that can be opened, as in sci_vector_math, and in words ("2.36"); 0 and NULL without it. */
+int sci_vector_library(sci_vector_lib lib);
+const char *sci_vector_library_version(sci_vector_lib lib);
 
 /* What an option means: `auto` is what this host has for code that runs here (`native`), and nothing for any other. A library that is asked
  * for by name is assumed to be there; `accuracy` 0: 4 ULP. */

@@ -1,5 +1,6 @@
 /* The toolchain command: what this build and machine can compile with, and what would bring what is missing. */
 #include <stdio.h>
+#include <string.h>
 
 #include "tools/scaly/commands.h"
 #include "tools/scaly/compilers.h"
@@ -23,6 +24,48 @@ static void print_target(void) {
   printf("%-8s", "presets");
   for (size_t i = 0; i < sc_target_preset_count(); i++) printf("%s %s", i ? "," : "", sc_target_preset_name(i));
   putchar('\n');
+}
+
+/* The widest lanes of a type that this machine runs. */
+static int widest(sc_dtype dtype) {
+  sc_vector_routine r;
+  int most = 0;
+  for (size_t i = 0; sc_vector_routine_at(i, &r); i++)
+    if (r.dtype == dtype && r.runs && r.installed && r.lanes > most) most = r.lanes;
+  return most;
+}
+
+/* One line per operation and type: the routines of the widest lanes, and how far each may be off. */
+static void print_routines(sc_dtype dtype) {
+  int lanes = widest(dtype);
+  sc_vector_routine first, r;
+  for (size_t i = 0; sc_vector_routine_at(i, &first); i++) {
+    bool is_first = first.dtype == dtype;
+    for (size_t k = 0; is_first && k < i && sc_vector_routine_at(k, &r); k++)
+      if (r.dtype == dtype && !strcmp(r.op, first.op)) is_first = false;
+    if (!is_first) continue;
+    printf("  %-7s %-8s %2d lanes: ", first.op, sc_dtype_name(dtype), lanes);
+    int n = 0;
+    for (size_t k = i; sc_vector_routine_at(k, &r); k++)
+      if (r.dtype == dtype && r.lanes == lanes && r.installed && r.runs && !strcmp(r.op, first.op))
+        printf("%s%s %g ULP", n++ ? ", " : "", r.name, r.max_ulp);
+    printf("%s\n", n ? "" : "none");
+  }
+}
+
+static void print_vector_math(void) {
+  static const char *const libraries[][2] = {{"glibc", "no libmvec"}, {"sleef", "Debian: libsleef3"}};
+  bool any = false;
+  for (int i = 0; i < 2; i++) {
+    const char *version = sc_vector_library_version(libraries[i][0]);
+    if (version) printf("%-8s vector math, version %s\n", libraries[i][0], version);
+    else printf("%-8s vector math missing (%s)\n", libraries[i][0], libraries[i][1]);
+    any |= version != NULL;
+  }
+  if (!any || !widest(SC_FLOAT64)) return;
+  printf("vector math, largest error over all arguments\n");
+  print_routines(SC_FLOAT64);
+  print_routines(SC_FLOAT32);
 }
 
 static int toolchain(const arguments *args) {
@@ -53,6 +96,7 @@ static int toolchain(const arguments *args) {
       printf("%-8s missing: %s, named by the environment, was not found\n", c->way, c->argv[0]);
   }
   print_target();
+  print_vector_math();
   return EXIT_OK;
 }
 

@@ -74,7 +74,8 @@ Test(target, vector_math_choice) {
   cr_expect_str_eq(name_of(glibc, SC_ISA_X86_64_V3, SCI_OP_exp, SC_FLOAT32, 8, &n), "_ZGVdN8v_expf");
   cr_expect_str_eq(name_of(glibc, SC_ISA_X86_64_V3, SCI_OP_exp, SC_FLOAT32, 2, &n), "");
   cr_expect_str_eq(name_of(glibc, SC_ISA_X86_64_V3, SCI_OP_exp, SC_FLOAT64, 1, &n), "");
-  cr_expect_str_eq(name_of(glibc, SC_ISA_X86_64_V3, SCI_VECTOR_SINCOS, SC_FLOAT64, 4, &n), "_ZGVdN4vvv_sincos");
+  cr_expect_str_eq(name_of(glibc, SC_ISA_X86_64_V3, SCI_VECTOR_SINCOS, SC_FLOAT64, 4, &n), "");
+  cr_expect_str_eq(name_of(sleef, SC_ISA_X86_64_V3, SCI_VECTOR_SINCOS, SC_FLOAT64, 4, &n), "Sleef_sincosd4_u35avx2");
   cr_expect_str_eq(name_of(glibc, SC_ISA_ARMV8_A, SCI_OP_sin, SC_FLOAT64, 2, &n), "");
   cr_expect_str_eq(name_of(glibc, SC_ISA_GENERIC, SCI_OP_sin, SC_FLOAT64, 2, &n), "");
   cr_expect_str_eq(name_of(glibc, SC_ISA_X86_64_V3, SCI_OP_add, SC_FLOAT64, 4, &n), "");
@@ -95,17 +96,24 @@ Test(target, vector_math_choice) {
     cr_expect(r.name[0] && strlen(r.name) + 1 < sizeof r.name && r.ulp >= 0 && r.ns > 0, "%s", r.name);
     cr_expect(r.since >= 222 && r.lanes * sc_dtype_size(dtype) >= 16, "%s", r.name);
   }
-  cr_expect(rows > 300);
+  cr_expect(rows > 250);
+  sc_vector_routine public;
+  cr_assert(sc_vector_routine_at(rows - 1, &public));
+  cr_expect(!sc_vector_routine_at(rows, &public) && !sc_vector_routine_at(0, NULL));
+  cr_expect(!strcmp(public.library, "sleef") && public.lanes >= 2 && strstr(public.name, public.op));
 }
 
 Test(target, vector_math_libraries) {
-  int version = 0;
-  if (sci_vector_library(SCI_VECTOR_GLIBC, &version)) {
+  int version = sci_vector_library(SCI_VECTOR_GLIBC);
+  cr_expect_eq(version != 0, sci_vector_library_version(SCI_VECTOR_GLIBC) != NULL);
+  cr_expect_eq(version != 0, sc_vector_library_version("glibc") != NULL);
+  cr_expect_null(sc_vector_library_version("m"));
+  if (version) {
     cr_expect(version >= 222);
     cr_expect(sci_vector_routine_address(SCI_VECTOR_GLIBC, "_ZGVbN2v_sin"));
     cr_expect(!sci_vector_routine_address(SCI_VECTOR_GLIBC, "_ZGVbN2v_nothing"));
   }
-  if (sci_vector_library(SCI_VECTOR_SLEEF, &version)) cr_expect(sci_vector_routine_address(SCI_VECTOR_SLEEF, "Sleef_sind2_u10sse2"));
+  if (sci_vector_library(SCI_VECTOR_SLEEF)) cr_expect(sci_vector_routine_address(SCI_VECTOR_SLEEF, "Sleef_sind2_u10sse2"));
   sci_vector_math m = sci_vector_math_choose(SC_VECTOR_LIBM_AUTO, 0, false);
   cr_expect(m.glibc == 0 && m.sleef == 0);
   m = sci_vector_math_choose(SC_VECTOR_LIBM_GLIBC, 0, false);
