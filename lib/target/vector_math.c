@@ -29,7 +29,7 @@ typedef struct row {
   int16_t since;
   const char *suite; /* SLEEF: what follows the number of lanes */
   struct {
-    double ulp, ns; /* ns 0: no routine */
+    double ulp, ns; /* ns 0: not of this library */
   } of[KINDS];
 } row;
 
@@ -37,7 +37,6 @@ enum { SLEEF_SINCE = 304 }; /* the first release with these names for all of the
 
 #define SCI_OP_sincos SCI_VECTOR_SINCOS
 #define V(ulp, ns) {ulp, ns}
-#define NO {0, 0}
 static const row rows[] = {
 #define SCI_GLIBC(op, dtype, since, b, d, e) {SCI_OP_##op, SC_##dtype, since, NULL, {[GLIBC_B] = b, [GLIBC_D] = d, [GLIBC_E] = e}},
 #define SCI_SLEEF(op, dtype, suite, b, c, d, e, n)                                                                                        \

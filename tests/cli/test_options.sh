@@ -56,3 +56,16 @@ esac
 # Color is for terminals, and the command never writes escape sequences to a file.
 bad 1 '^scaly: error: ' run nowhere.scaly
 [ "$HAVE_LLVM" = 1 ] || bad 3 'libscaly-llvm' run f.scaly --seed 1
+
+# Vector math: which library, and how far a routine may be off.
+for command in show run compare export; do
+  bad 2 'vector-libm is one of auto, none, glibc, sleef' $command f.scaly --vector-libm mkl
+  bad 2 'vector-accuracy takes a positive number' $command f.scaly --vector-accuracy 0
+  bad 2 'vector-accuracy takes a positive number' $command f.scaly --vector-accuracy 1ulp
+done
+good show f.scaly --vector-libm glibc --vector-accuracy 2
+out_has 'vector_glibc=235, vector_accuracy=2'
+good show f.scaly --vector-libm none
+if grep -q vector_ out; then fail "vector math where none was asked for"; fi
+good toolchain
+out_has '^glibc +vector math'

@@ -109,13 +109,13 @@ static double time_of(const sample *s, const sci_vector_routine *r, void (*addre
   double best = INFINITY;
   bool above = s->op == SCI_OP_acosh;
   for (size_t i = 0; i < N; i++) {
-    put(x, s->dtype, i, (above ? 1.0 : 0.01) + 0.9 * (double)i / N);
-    put(y, s->dtype, i, 0.3 + 1.5 * (double)(i * 7 % N) / N);
+    put(x, s->dtype, i, (above ? 1.0 : 0.01) + 0.9 / (double)N * (double)i);
+    put(y, s->dtype, i, 0.3 + 1.5 / (double)N * (double)(i * 7 % N));
   }
   for (int k = 0; k < ROUNDS; k++) {
     double start = seconds();
     for (int c = 0; c < CALLS; c++) call_routine(r, address, s->dtype, s->op, N, x, y, s->out[0], s->out[1]);
-    double t = (seconds() - start) / CALLS / N * 1e9;
+    double t = (seconds() - start) * 1e9 / (double)(CALLS * N);
     if (t < best) best = t;
   }
   free(x);
