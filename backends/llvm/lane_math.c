@@ -15,7 +15,7 @@ LLVMValueRef sci_llvm_lane_call(sci_llvm_emitter *e, LLVMBuilderRef b, sci_op op
   sci_vector_routine r;
   uint32_t width = LLVMGetVectorSize(LLVMTypeOf(args[0]));
   const sc_program *p = e->program;
-  if (!sci_vector_routine_find(&p->vector, p->target.isa, (int)op, dtype, (int)width, &r) || r.form != SCI_VECTOR_VALUES) return NULL;
+  if (!sci_vector_routine_find(&p->vector, p->target.isa, (int)op, dtype, (int)width, &r)) return NULL;
   LLVMTypeRef v = LLVMVectorType(e->types[dtype], r.lanes), operands[] = {v, v, v};
   LLVMTypeRef type = LLVMFunctionType(v, operands, n, false);
   LLVMValueRef parts[16], of[3];
