@@ -59,6 +59,8 @@ bool diff_check(const sc_function *f, uint64_t data_seed, const diff_checks *che
 
 /* The same seed gives the same function. NULL: a builder failed that should not have; the reason is in the context. */
 sc_function *diff_random_function(sc_context *cx, uint64_t seed, const char *name);
+/* One whose inputs are all float64: for derivatives. */
+sc_function *diff_random_smooth(sc_context *cx, uint64_t seed, const char *name);
 
 /* ---- shrinking ---- */
 

@@ -17,6 +17,7 @@ typedef struct builder {
   int n_callees;
   bool strict; /* no rule that is wrong for NaN, infinities or signed zeros; else none of the operations that tell zeros
                   apart */
+  bool smooth; /* float64 only */
   bool stuck;  /* a builder failed */
 } builder;
 
@@ -143,7 +144,7 @@ static sc_expr elementwise2(builder *b, sc_expr a) {
 
 static sc_expr elementwise(builder *b, sc_expr a) {
   switch (rng_below(&b->r, 10)) {
-  case 0: return sc_cast(a, some_dtype(&b->r));
+  case 0: return b->smooth ? elementwise2(b, a) : sc_cast(a, some_dtype(&b->r));
   case 1: {
     sc_expr cond = fitted(b, SC_BOOL, sc_expr_rank(a), sc_expr_shape(a));
     return sc_select(cond, a, partner(b, a));
@@ -339,7 +340,7 @@ static sc_function *grow_function(builder *b, const char *name, int n_in, int st
   for (int k = 0; k < n_in; k++) {
     int64_t shape[MAX_AXES];
     int rank = some_shape(&b->r, shape);
-    in[k] = (sc_named){in_names[k], sc_input(b->cx, in_names[k], some_dtype(&b->r), rank, shape), NULL};
+    in[k] = (sc_named){in_names[k], sc_input(b->cx, in_names[k], b->smooth ? SC_FLOAT64 : some_dtype(&b->r), rank, shape), NULL};
     keep(b, in[k].expr);
   }
   for (int k = 0; k < steps && !b->stuck && b->n < MAX_POOL - 2; k++) keep(b, grown(b));
@@ -351,8 +352,8 @@ static sc_function *grow_function(builder *b, const char *name, int n_in, int st
   return f;
 }
 
-sc_function *diff_random_function(sc_context *cx, uint64_t seed, const char *name) {
-  builder b = {.cx = cx, .r = {seed * 7919 + 17}};
+static sc_function *grow_all(sc_context *cx, uint64_t seed, const char *name, bool smooth) {
+  builder b = {.cx = cx, .r = {seed * 7919 + 17}, .smooth = smooth};
   int callees = (int)rng_below(&b.r, MAX_CALLEES + 1);
   b.strict = rng_chance(&b.r, 70);
   for (int k = 0; k < callees && !b.stuck; k++) {
@@ -363,4 +364,12 @@ sc_function *diff_random_function(sc_context *cx, uint64_t seed, const char *nam
     b.callees[b.n_callees++] = g;
   }
   return grow_function(&b, name, 1 + (int)rng_below(&b.r, 4), 3 + (int)rng_below(&b.r, 30));
+}
+
+sc_function *diff_random_function(sc_context *cx, uint64_t seed, const char *name) {
+  return grow_all(cx, seed, name, false);
+}
+
+sc_function *diff_random_smooth(sc_context *cx, uint64_t seed, const char *name) {
+  return grow_all(cx, seed, name, true);
 }
