@@ -2,6 +2,8 @@
  * after its result agrees with the right one. */
 #include "tools/bench/bench.h"
 
+#include "tools/bench/records.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -186,9 +188,18 @@ static const char usage[] = "Usage: scaly_bench [options]\n\n"
                             "  --quick               One or two sizes per workload and short samples; under a minute.\n"
                             "  --only TEXT           What has TEXT in its \"workload size kernel\".\n"
                             "  --way NAME            One way: llvm, gcc, clang, hand or openblas.\n"
-                            "  --limit SECONDS       Gives a way up that has no result after that time. Default: 60.\n";
+                            "  --limit SECONDS       Gives a way up that has no result after that time. Default: 60.\n"
+                            "  --passes              In process only, with each pass switched off in turn.\n"
+                            "  --compare FILE        With the lines that --format json wrote earlier: which kernels "
+                            "became slower by more than the\n"
+                            "                        noise of both runs. Exit code 1 when one did.\n"
+                            "  --report FILE.html    The whole run with plots.\n";
 
-static bool take_option(settings *s, const char *name, const char *value) {
+typedef struct files {
+  const char *earlier, *report; /* NULL: not asked for */
+} files;
+
+static bool take_option(settings *s, files *f, const char *name, const char *value) {
   if (!strcmp(name, "--format") && (!strcmp(value, "json") || !strcmp(value, "table")))
     s->json = value[0] == 'j';
   else if (!strcmp(name, "--only"))
@@ -197,13 +208,38 @@ static bool take_option(settings *s, const char *name, const char *value) {
     s->way = value;
   else if (!strcmp(name, "--limit") && atof(value) > 0)
     s->limit_s = atof(value);
+  else if (!strcmp(name, "--compare"))
+    f->earlier = value;
+  else if (!strcmp(name, "--report"))
+    f->report = value;
   else
     return false;
   return true;
 }
 
+/* What there is to say when everything is measured. The exit code. */
+static int conclude(const settings *s, const files *f) {
+  int code = 0;
+  FILE *to = s->json ? stderr : stdout;
+  if (!s->json) {
+    if (s->passes)
+      print_passes(s->records, to);
+    else
+      print_ratios(s->records, to);
+  }
+  if (f->earlier) {
+    int slower = compare_with_earlier(s->records, f->earlier, to);
+    if (slower < 0) fprintf(stderr, "scaly_bench: %s holds no measurements\n", f->earlier);
+    if (slower) code = 1;
+  }
+  if (f->report && !write_report(s, s->records, f->report)) code = 1;
+  return code;
+}
+
 int main(int argc, char **argv) {
-  settings s = {.limit_s = 60};
+  records kept = {0};
+  settings s = {.limit_s = 60, .records = &kept};
+  files f = {0};
   for (int i = 1; i < argc; i++) {
     if (!strcmp(argv[i], "--help")) {
       fputs(usage, stdout);
@@ -211,7 +247,9 @@ int main(int argc, char **argv) {
     }
     if (!strcmp(argv[i], "--quick")) {
       s.quick = true;
-    } else if (i + 1 < argc && take_option(&s, argv[i], argv[i + 1])) {
+    } else if (!strcmp(argv[i], "--passes")) {
+      s.passes = true;
+    } else if (i + 1 < argc && take_option(&s, &f, argv[i], argv[i + 1])) {
       i++;
     } else {
       fprintf(stderr, "scaly_bench: %s: no such option, or a value it does not take\n%s", argv[i], usage);
@@ -220,6 +258,9 @@ int main(int argc, char **argv) {
   }
   describe(&s);
   print_header(&s);
-  bench_core(&s);
-  return bench_kernels(&s) ? 0 : 1;
+  if (!s.passes) bench_core(&s);
+  bool fine = bench_kernels(&s);
+  int code = conclude(&s, &f);
+  free_records(&kept);
+  return fine ? code : 1;
 }

@@ -26,7 +26,8 @@ static void measure_building(void *user) {
   const settings *s = user;
   double fresh[RUNS], again[RUNS];
   size_t nodes = 1;
-  for (int run = 0; run < RUNS; run++) {
+  const size_t runs = s->quick ? 3 : RUNS;
+  for (size_t run = 0; run < runs; run++) {
     sc_context *cx = sc_context_create(NULL);
     const int64_t three = 3;
     sc_expr x = sc_input(cx, "x", SC_FLOAT64, 1, &three), c = sc_full(cx, SC_FLOAT64, 1, &three, 0.5);
@@ -40,7 +41,7 @@ static void measure_building(void *user) {
     sc_context_destroy(cx);
   }
   for (int kind = 0; kind < 2; kind++) {
-    double ms = median_of(kind ? again : fresh, RUNS);
+    double ms = median_of(kind ? again : fresh, runs);
     char rate[64];
     snprintf(rate, sizeof rate, "%.1f million nodes per second", (double)nodes / ms * 1e-3);
     measurement m = no_measurement;
@@ -133,7 +134,7 @@ static void measure_figure(void *user) {
   double ms[RUNS], total = 0;
   size_t n = 0;
   const char *gate = "ok";
-  while (n < RUNS && (!n || total < 1000)) {
+  while (n < RUNS && (!n || total < (g->s->quick ? 50 : 1000))) {
     sc_context *cx = sc_context_create(NULL);
     double start = wall_ms();
     if (!build_figure(cx, g)) gate = "failed";

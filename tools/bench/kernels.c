@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/bench/records.h"
 #include "tools/bench/worker.h"
 
 enum { MAX_WAYS = 48, SAMPLES = 15, QUICK_SAMPLES = 7 };
@@ -43,9 +44,40 @@ static void add_way(const settings *s, way all[MAX_WAYS], size_t *n, way w) {
   if (asked && *n < MAX_WAYS && (w.kind == WAY_LLVM || *w.compiler)) all[(*n)++] = w;
 }
 
+static bool can_do_without(const sc_function *f, const char *option) {
+  sc_program *p = sc_lower(f, &(sc_lower_options){.passes = option});
+  sc_program_destroy(p);
+  return p;
+}
+
+/* In process with each pass of the pipeline switched off, but those that change nothing here or that backends rely on.
+ */
+static void add_passes(const settings *s, const wl_reference *r, way all[MAX_WAYS], size_t *n) {
+  static char options[MAX_WAYS][64], tiers[MAX_WAYS][64];
+  sc_context *cx = sc_context_create(NULL);
+  sc_function *f = wl_kernel(cx, &r->problem, r->kernel);
+  sc_program *p = f ? sc_lower(f, NULL) : NULL;
+  for (size_t i = 0; p && i < sc_program_report_count(p) && *n < MAX_WAYS; i++) {
+    sc_pass_report report = sc_program_report(p, i);
+    char *option = options[*n], *tier = tiers[*n];
+    snprintf(option, sizeof options[0], "-%s", report.pass);
+    snprintf(tier, sizeof tiers[0], "best -%s", report.pass);
+    bool seen = !report.changes;
+    for (size_t k = 0; k < *n; k++) seen |= all[k].passes && !strcmp(all[k].passes, option);
+    if (!seen && can_do_without(f, option))
+      add_way(s, all, n, (way){.kind = WAY_LLVM, .name = "llvm", .tier = tier, .passes = option});
+  }
+  sc_program_destroy(p);
+  sc_context_destroy(cx);
+}
+
 static size_t list_ways(const settings *s, const wl_reference *r, way all[MAX_WAYS]) {
   size_t n = 0;
   add_way(s, all, &n, (way){.kind = WAY_LLVM, .name = "llvm", .tier = "best"});
+  if (s->passes) {
+    add_passes(s, r, all, &n);
+    return n;
+  }
   add_way(s, all, &n, (way){.kind = WAY_CC, .name = "gcc", .tier = "-O3", .compiler = SCALY_BENCH_GCC});
   add_way(s, all, &n, (way){.kind = WAY_CC, .name = "clang", .tier = "-O3", .compiler = SCALY_BENCH_CLANG});
   for (size_t i = 0; i < sizeof hands / sizeof *hands; i++) {
@@ -115,6 +147,7 @@ static void print_one(const settings *s, const wl_reference *r, const char *size
   m.ops = o->ops;
   m.peak_kb = o->peak_kb;
   print_measurement(s, &m);
+  if (s->records) add_record(s->records, &m, &r->problem);
 }
 
 static bool bench_kernel(const settings *s, const wl_reference *r, const char *size) {

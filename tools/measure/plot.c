@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LEFT = 58, RIGHT = 14, TOP = 30, BOTTOM = 42, LEGEND = 22, BAR = 14, PITCH = 22, NAMES = 190, VALUES = 80 };
+enum { LEFT = 58, RIGHT = 14, TOP = 30, BOTTOM = 42, LEGEND = 22, BAR = 14, PITCH = 22, CHARACTER = 7, VALUES = 80 };
 
 void plot_text(FILE *to, const char *s) {
   for (; *s; s++) {
@@ -57,7 +57,7 @@ static void legend(FILE *to, double x, double y, const plot_bar *entries, size_t
     fprintf(to, "<rect x=\"%.1f\" y=\"%.1f\" width=\"10\" height=\"10\" rx=\"2\" class=\"c%zu\"/>\n", x, y - 9,
             entries[i].color % 8);
     text_at(to, x + 14, y, "start", NULL, entries[i].name);
-    x += 26 + 6.8 * (double)strlen(entries[i].name);
+    x += 26 + CHARACTER * (double)strlen(entries[i].name);
   }
   fputs("</g>\n", to);
 }
@@ -171,7 +171,10 @@ static double step_of(double most) {
 
 void plot_bars(FILE *to, const plot_frame *f, const plot_bar *bars, size_t n, double mark, const plot_bar *entries,
                size_t n_entries) {
-  double most = mark, left = NAMES, right = f->width - VALUES, bottom = TOP + 8 + (double)n * PITCH;
+  size_t longest = 0;
+  for (size_t i = 0; i < n; i++) longest = strlen(bars[i].name) > longest ? strlen(bars[i].name) : longest;
+  double most = mark, left = 20 + CHARACTER * (double)longest, right = f->width - VALUES,
+         bottom = TOP + 8 + (double)n * PITCH;
   for (size_t i = 0; i < n; i++) most = fmax(most, bars[i].value);
   if (!(most > 0)) most = 1;
   double unit = (right - left) / most, step = step_of(most);

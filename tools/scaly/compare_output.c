@@ -133,7 +133,8 @@ void write_comparison_table(const comparison *c) {
 /* ---- plot ---- */
 
 typedef struct quantity {
-  const char *title, *label, *format;
+  const char *title, *label;
+  bool whole; /* numbers */
   double (*of)(const row *r);
 } quantity;
 
@@ -155,8 +156,7 @@ static void plot_quantity(FILE *to, const comparison *c, const quantity *q, doub
   for (size_t i = 0; i < c->n; i++) {
     const row *r = &c->rows[i];
     if (r->error || !(q->of(r) > 0)) continue;
-    /* -Wformat-nonliteral aside: the formats are the three below. */
-    const char *text = !strcmp(q->format, "0") ? pool_printf("%.0f", q->of(r)) : pool_printf("%.4g", q->of(r));
+    const char *text = q->whole ? pool_printf("%.0f", q->of(r)) : pool_printf("%.4g", q->of(r));
     bars[n++] = (plot_bar){row_name(r), i, q->of(r), text};
   }
   plot_frame frame = {0, y, 640, 0, pool_printf("%s: %s", c->name, q->title), q->label, ""};
@@ -164,9 +164,9 @@ static void plot_quantity(FILE *to, const comparison *c, const quantity *q, doub
 }
 
 bool write_comparison_plot(const comparison *c, const char *file) {
-  static const quantity quantities[] = {{"time per call", "ns", "4", ns_of},
-                                        {"time from the function to the first result", "ms", "4", first_of},
-                                        {"machine code", "bytes", "0", bytes_of}};
+  static const quantity quantities[] = {{"time per call", "ns", false, ns_of},
+                                        {"time from the function to the first result", "ms", false, first_of},
+                                        {"machine code", "bytes", true, bytes_of}};
   size_t length = strlen(file);
   bool html = length > 5 && !strcmp(file + length - 5, ".html");
   FILE *to = fopen(file, "w");
