@@ -65,7 +65,8 @@ static void add_passes(const settings *s, const wl_reference *r, way all[MAX_WAY
     bool seen = !report.changes;
     for (size_t k = 0; k < *n; k++) seen |= all[k].passes && !strcmp(all[k].passes, option);
     if (!seen && can_do_without(f, option))
-      add_way(s, all, n, (way){.kind = WAY_LLVM, .name = "llvm", .tier = tier, .passes = option});
+      add_way(s, all, n,
+              (way){.kind = WAY_LLVM, .name = "llvm", .tier = tier, .level = SC_TIER_BEST, .passes = option});
   }
   sc_program_destroy(p);
   sc_context_destroy(cx);
@@ -73,11 +74,12 @@ static void add_passes(const settings *s, const wl_reference *r, way all[MAX_WAY
 
 static size_t list_ways(const settings *s, const wl_reference *r, way all[MAX_WAYS]) {
   size_t n = 0;
-  add_way(s, all, &n, (way){.kind = WAY_LLVM, .name = "llvm", .tier = "best"});
+  add_way(s, all, &n, (way){.kind = WAY_LLVM, .name = "llvm", .tier = "best", .level = SC_TIER_BEST});
   if (s->passes) {
     add_passes(s, r, all, &n);
     return n;
   }
+  add_way(s, all, &n, (way){.kind = WAY_LLVM, .name = "llvm", .tier = "fast", .level = SC_TIER_FAST});
   add_way(s, all, &n, (way){.kind = WAY_CC, .name = "gcc", .tier = "-O3", .compiler = SCALY_BENCH_GCC});
   add_way(s, all, &n, (way){.kind = WAY_CC, .name = "clang", .tier = "-O3", .compiler = SCALY_BENCH_CLANG});
   for (size_t i = 0; i < sizeof hands / sizeof *hands; i++) {
@@ -133,7 +135,7 @@ static void print_one(const settings *s, const wl_reference *r, const char *size
   m.kernel = r->kernel;
   m.way = c->way.name;
   m.tier = c->way.tier;
-  m.vector_libm = "none";
+  m.vector_libm = c->way.kind == WAY_HAND ? "glibc" : o->vector_math ? "auto" : "none";
   m.lanes = o->lanes;
   m.gate = o->gate;
   m.graph_ms = o->graph_ms;

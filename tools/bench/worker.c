@@ -32,7 +32,8 @@ static sc_lower_options lowering(const way *w) {
 }
 
 static sc_kernel *compile(const task *t, const sc_program *p) {
-  if (t->way->kind == WAY_LLVM) return sc_jit_program(p, &(sc_jit_options){.plugin_dir = SCALY_TEST_PLUGIN_DIR});
+  if (t->way->kind == WAY_LLVM)
+    return sc_jit_program(p, &(sc_jit_options){.plugin_dir = SCALY_TEST_PLUGIN_DIR, .tier = t->way->level});
   const char *compiler[] = {t->way->compiler, NULL}, *flags[] = {t->way->tier, NULL};
   return sc_compile_cc_program(p, &(sc_cc_options){.compiler = compiler, .flags = flags});
 }
@@ -69,6 +70,12 @@ typedef struct subject {
   size_t w_bytes;
 } subject;
 
+/* What `auto` gives loops in lanes here. */
+static int host_lanes(void) {
+  sc_target host;
+  return sc_target_preset("native", &host) == SC_OK ? host.lanes : 1;
+}
+
 /* From the function to machine code, repeated while that is quick; the last one is kept. */
 static subject make(const task *t, const sc_function *f, outcome *o) {
   double lower[MAX_RUNS], code[MAX_RUNS], total = 0;
@@ -96,7 +103,10 @@ static subject make(const task *t, const sc_function *f, outcome *o) {
   }
   o->lower_ms = median_of(lower, n);
   o->compile_ms = median_of(code, n);
-  o->ops = sc_program_statistics(p).operations;
+  sc_program_stats stats = sc_program_statistics(p);
+  o->ops = stats.operations;
+  o->lanes = stats.vector_loops ? host_lanes() : 1;
+  o->vector_math = stats.vector_loops && stats.math_calls;
   o->code_bytes = (int64_t)sc_kernel_code_bytes(k);
   o->workspace = (int64_t)sc_kernel_workspace_bytes(k);
   return (subject){sc_kernel_entry(k), sc_kernel_workspace_bytes(k)};

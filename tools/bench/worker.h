@@ -12,6 +12,7 @@ typedef enum way_kind { WAY_LLVM, WAY_CC, WAY_HAND } way_kind;
 typedef struct way {
   way_kind kind;
   const char *name, *tier;
+  sc_tier level;         /* LLVM */
   const char *compiler;  /* CC, HAND */
   const char *file;      /* HAND: in tests/data/hand */
   const char *libraries; /* HAND: one option for the linker, or NULL */
@@ -24,6 +25,7 @@ typedef struct outcome {
   double graph_ms, lower_ms, compile_ms, first_ms;
   int64_t code_bytes, workspace, ops, peak_kb;
   int lanes;
+  bool vector_math; /* loops in lanes call math functions */
 } outcome;
 
 typedef struct task {

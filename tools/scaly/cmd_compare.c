@@ -20,12 +20,20 @@ static const char *take_error(sc_context *cx) {
   return text;
 }
 
-static sc_kernel *compile_with(const comparison *c, const char *const *cc_argv, const char *const *flags) {
-  if (!cc_argv) return model_jit(&c->model, &c->lower);
-  sc_cc_options cc = {.compiler = cc_argv, .flags = flags, .lower = &c->lower};
-  if (c->model.function) return sc_compile_cc(c->model.function, &cc);
+/* One of our ways: in process at a tier, or through a compiler. */
+typedef struct way {
+  const char *name, *tier; /* tier NULL: the way has none */
+  sc_tier level;
+  const char *const *compiler, *const *flags; /* NULL: in process */
+} way;
+
+static sc_kernel *compile_with(const comparison *c, const way *w) {
+  sc_jit_options jit = {.lower = &c->lower, .tier = w->level};
+  sc_cc_options cc = {.compiler = w->compiler, .flags = w->flags, .lower = &c->lower};
+  const sc_function *f = c->model.function;
+  if (f) return w->compiler ? sc_compile_cc(f, &cc) : sc_jit(f, &jit);
   sc_program *p = model_lower(&c->model, &c->lower);
-  sc_kernel *k = p ? sc_compile_cc_program(p, &cc) : NULL;
+  sc_kernel *k = !p ? NULL : w->compiler ? sc_compile_cc_program(p, &cc) : sc_jit_program(p, &jit);
   sc_program_destroy(p);
   return k;
 }
@@ -39,9 +47,12 @@ static void call_first(row *r, double spent_ms) {
 
 /* Compiles one row and calls it once. Of a program only a kernel tells the inputs, so the first one reads their values.
  * Returns an exit code: only wrong values end the comparison, what is missing for one row is that row's error. */
-static int start_row(comparison *c, row *r, const char *const *cc_argv, const char *const *flags) {
+static int start_row(comparison *c, const way *w) {
+  row *r = &c->rows[c->n++];
+  *r = (row){.way = w->name, .tier = w->tier};
+  progress("compiling: %s", r->way);
   double start = wall_ms();
-  r->kernel = compile_with(c, cc_argv, flags);
+  r->kernel = compile_with(c, w);
   if (!r->kernel) {
     r->error = take_error(c->model.cx);
     return EXIT_OK;
@@ -65,16 +76,12 @@ static int start_row(comparison *c, row *r, const char *const *cc_argv, const ch
 }
 
 static int start_rows(comparison *c, const compiler *found, size_t n, const char *const *flags) {
-  for (size_t i = 0; i <= n; i++) {
-    const compiler *with = i ? &found[i - 1] : NULL;
-    if (with && !with->path && !strcmp(with->way, "tcc")) continue;
-    row *r = &c->rows[c->n++];
-    *r = (row){.way = with ? with->way : "llvm", .tier = with ? NULL : "best"};
-    progress("compiling: %s", r->way);
-    int code = start_row(c, r, with ? with->argv : NULL, flags);
-    if (code != EXIT_OK) return code;
-  }
-  return EXIT_OK;
+  int code = start_row(c, &(way){"llvm", "best", SC_TIER_BEST, NULL, NULL});
+  if (code == EXIT_OK) code = start_row(c, &(way){"llvm", "fast", SC_TIER_FAST, NULL, NULL});
+  for (size_t i = 0; i < n && code == EXIT_OK; i++)
+    if (found[i].path || strcmp(found[i].way, "tcc"))
+      code = start_row(c, &(way){found[i].way, NULL, SC_TIER_AUTO, found[i].argv, flags});
+  return code;
 }
 
 /* ---- foreign modules ---- */
@@ -235,9 +242,11 @@ static int run_all(comparison *c) {
   size_t n = find_compilers(found);
   sc_program *p = model_lower(&c->model, &c->lower);
   if (!p) return report_context(c->model.cx);
-  c->operations = sc_program_statistics(p).operations;
-  c->lanes = 1;
-  c->vector_libm = "none";
+  sc_program_stats stats = sc_program_statistics(p);
+  const char *libm = option_value(c->args, "vector-libm");
+  c->operations = stats.operations;
+  c->lanes = stats.vector_loops ? c->target.lanes : 1;
+  c->vector_libm = stats.vector_loops && stats.math_calls ? libm ? libm : "auto" : "none";
   sc_program_destroy(p);
   const char *const *flags = compiler_flags(c->args);
   int code = start_rows(c, found, n, flags);

@@ -37,7 +37,7 @@ typedef struct comparison {
   row rows[MAX_ROWS];
   size_t n;
   int64_t operations;
-  int lanes; /* of the program */
+  int lanes; /* that the program's loops get; 1: none of them is for lanes */
   const char *vector_libm;
 } comparison;
 
