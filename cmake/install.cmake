@@ -6,6 +6,7 @@ install(EXPORT scaly NAMESPACE scaly:: DESTINATION ${package_dir} FILE scaly-tar
 configure_package_config_file(cmake/scaly-config.cmake.in scaly-config.cmake INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(scaly-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/scaly-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/scaly-config-version.cmake
+  cmake/scaly-module.cmake cmake/scaly-flags.cmake
   DESTINATION ${package_dir})
 
 # Relative to the file itself, so that a moved or staged tree works.

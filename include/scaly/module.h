@@ -38,7 +38,8 @@ SC_API const char *sc_module_name(const sc_module *m);
 SC_API const char *sc_module_source(const sc_module *m);
 SC_API const char *sc_module_header(const sc_module *m);
 SC_API const char *sc_module_header_name(const sc_module *m); /* NAME.h, or NAME.hpp for C++ */
-/* Writes NAME.c and the header into an existing folder: to temporary names first, then renamed, so a failure leaves nothing new. */
+/* Writes NAME.c and the header into an existing folder: to temporary names first, then renamed, so a failure leaves nothing new. A file
+ * that holds the very text already is left alone. */
 SC_API sc_status sc_module_write(sc_module *m, const char *folder);
 /* Why the last write failed, or NULL: a module outlives its context, so it keeps its own message. */
 SC_API const char *sc_module_error(const sc_module *m);

@@ -21,9 +21,10 @@ check() {
 }
 
 cmake -S "$source/consumer" -B "$work/cmake" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
-  -DCMAKE_C_FLAGS="$flags" >"$work/cmake.log"
+  -DCMAKE_C_FLAGS="$flags" -DCMAKE_CXX_FLAGS="$flags" >"$work/cmake.log"
 cmake --build "$work/cmake" >>"$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
 check "CMake package, shared" "$work/cmake/shared"
+check "CMake package, C++" "$work/cmake/cpp"
 SCALY_PLUGINS=$libdir check "CMake package, static" "$work/cmake/static"
 
 export PKG_CONFIG_PATH=$libdir/pkgconfig
@@ -33,3 +34,28 @@ version=$(pkg-config --modversion scaly)
 LD_LIBRARY_PATH=$libdir check "pkg-config" "$work/pkg"
 
 [ "$("$prefix/bin/scaly" --version)" = "scaly $version" ] || { echo "the command does not run from the prefix"; exit 1; }
+
+# A project that exports modules while it builds: what did not change is not built again, what did is.
+project=$work/module
+cp -r "$source/module" "$project"
+build_module() {
+  cmake --build "$project/build" >"$project/build.log" 2>&1 || { cat "$project/build.log"; exit 1; }
+}
+expect() {
+  [ "$1" = "$2" ] || { echo "scaly_add_module: $3: \"$1\" instead of \"$2\""; exit 1; }
+}
+cmake -S "$project" -B "$project/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" >"$project/configure.log" ||
+  { cat "$project/configure.log"; exit 1; }
+build_module
+expect "$("$project/build/main")" "2 4" "first build"
+expect "$("$project/build/jacobian" | tr '\n' ' ')" "(0, 0) 1 (0, 1) 0.5 (1, 1) 1 (1, 2) 3 " "Jacobian"
+build_module
+grep -q 'no work to do' "$project/build.log" || { echo "scaly_add_module: an unchanged project is built again"; cat "$project/build.log"; exit 1; }
+sleep 0.01
+{ echo '// a remark'; cat "$source/module/model.scaly"; } >"$project/model.scaly"
+build_module
+grep -q 'Exporting' "$project/build.log" || { echo "scaly_add_module: a changed text is not exported"; exit 1; }
+if grep -q 'Building C' "$project/build.log"; then echo "scaly_add_module: a remark makes a compiler run"; cat "$project/build.log"; exit 1; fi
+sed 's/0\.25/0.5/' "$source/module/model.scaly" >"$project/model.scaly"
+build_module
+expect "$("$project/build/main")" "2 6" "changed text"
