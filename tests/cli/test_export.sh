@@ -45,7 +45,7 @@ diff -r dir first || fail "a failed export changed the folder"
 
 # A full disk: no file may grow past 1 KiB, and the signal that says so is ignored as on a full disk there is none.
 last="scaly export onto a full disk"
-(trap '' XFSZ; ulimit -f 1; "$SCALY" export f.scaly:f -o dir >out 2>err)
+(trap '' XFSZ; ulimit -f 1; "$SCALY" export f.scaly:f -o dir --rounding strict >out 2>err)
 code=$?
 gives 3
 err_has 'File too large'
