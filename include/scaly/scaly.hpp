@@ -463,6 +463,8 @@ public:
   std::size_t code_bytes() const { return sc_kernel_code_bytes(k_); }
   sc_compile_times times() const { return sc_kernel_times(k_); }
   sc_entry entry() const { return sc_kernel_entry(k_); }
+  sc_tier tier() const { return sc_kernel_tier(k_); }
+  sc_status wait() const { return sc_kernel_wait(k_); } /* for what is compiled in the background */
 
   /* As sc_kernel_call; allocates nothing, never throws, returns SC_KERNEL_*. */
   int call(const void *const *arg, void *const *res, void *w = nullptr) const noexcept { return sc_kernel_call(k_, arg, res, w); }
@@ -624,6 +626,12 @@ public:
                             sc_layout layout = SC_CSC) const {
     return sparsity(detail::checked(context(), sc_sparsity_hessian(f_, detail::c_str_or_null(of), wrt.c_str(), triangle, layout)));
   }
+  /* A copy whose derivatives are what jvp or vjp compute; one may be none. */
+  function custom_derivative(function jvp, function vjp, const sc_pattern *pattern = nullptr) const {
+    return made(sc_custom_derivative(f_, jvp.get(), vjp.get(), pattern));
+  }
+  function jvp() const { return function(sc_function_jvp(f_)); } /* what it brings along; none: false */
+  function vjp() const { return function(sc_function_vjp(f_)); }
   std::vector<sc_matrix_report> matrices() const {
     std::vector<sc_matrix_report> reports(sc_function_matrices(f_, nullptr, 0));
     sc_function_matrices(f_, reports.data(), reports.size());
@@ -643,6 +651,23 @@ private:
   }
   sc_function *f_ = nullptr;
 };
+
+/* Several functions of one context in one module, cheaper than one by one. */
+inline std::vector<kernel> jit(const std::vector<function> &list, const sc_jit_options &options = {}) {
+  std::vector<const sc_function *> fs;
+  for (const function &f : list) fs.push_back(f.get());
+  std::vector<sc_kernel *> out(list.size());
+  if (list.empty()) return {};
+  if (sc_jit_batch(fs.data(), fs.size(), &options, out.data()) != SC_OK) detail::fail(list.front().context());
+  std::vector<kernel> kernels;
+  for (sc_kernel *k : out) kernels.emplace_back(k);
+  return kernels;
+}
+/* Threads that compile in the background. */
+inline void set_jit_threads(int n) {
+  sc_status status = sc_jit_set_threads(n);
+  if (status != SC_OK) throw error(status, "the number of threads is from 0 to 16");
+}
 
 /* ---- contexts ---- */
 

@@ -79,6 +79,11 @@ static void test_functions() {
   CHECK(d.name() == "d" && d.output_count() == 3 && d.output_pattern(2)->nnz == 6 && d.output_pattern(2)->ncol == 4);
   CHECK(f.gradient("y", "x").output(0).size() == 3 && f.jacobian("g", "x").output(0).size() == 9 && f.hessian("y", "x").output(0).size() == 9);
   CHECK(d.matrices().size() == 1);
+  sc::expr t = cx.input("t", {3}), dx = cx.input("dx", {3});
+  sc::function rule = cx.define("rule", {{"x", t}, {"dx", dx}}, {{"dy", 7 * sum(dx) + 0 * sum(t)}});
+  sc::expr in = cx.input("x", {3});
+  sc::function own = cx.define("own", {{"x", in}}, {{"y", sum(in)}}).custom_derivative(rule, sc::function());
+  CHECK(own.jvp() && !own.vjp() && own.gradient("y", "x").output(0).size() == 3);
   sc::sparsity s = f.jacobian_sparsity("g", "x"), hs = f.hessian_sparsity("y", "x");
   CHECK(s.pattern().nnz == 3 && hs.pattern().nnz == 3 && cx.color_jacobian(s.pattern())->column_colors == 1 && cx.color_hessian(hs.pattern())->nnz == 3);
 
@@ -121,6 +126,11 @@ static void test_code() {
   std::vector<double> g = copy({{1, 2, 3}})[0];
   for (std::size_t i = 0; i < 3; i++) CHECK(std::fabs(g[i] - (std::cos(static_cast<double>(i + 1)) + 2 * static_cast<double>(i + 1))) < 1e-14);
   CHECK(k.input_count() == 1 && k.output(0).count == 3 && k.code_bytes() > 0 && k.entry());
+  CHECK(copy.wait() == SC_OK && copy.tier() == SC_TIER_BEST);
+  std::vector<sc::kernel> both = sc::jit(list, options);
+  CHECK(both.size() == 2 && both[0]({{1, 2, 3}})[0][0] > 15);
+  sc::set_jit_threads(1);
+  CHECK(thrown([] { sc::set_jit_threads(99); }).status() != SC_OK);
   k = list[1].jit(options);
   CHECK(k(std::vector<std::vector<std::int32_t>>{{3, 4}})[0][1] == 8);
   CHECK(thrown([&] { k({{1, 2}}); }).status() == SC_ERR_DTYPE && thrown([&] { copy({{1, 2}}); }).status() == SC_ERR_SHAPE);
