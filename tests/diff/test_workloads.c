@@ -169,5 +169,23 @@ Test(workloads, gate_fails_on_a_wrong_value) {
   v[n - 1] = r->values[n - 1];
   cr_expect(!wl_agrees(r, n - 1, v, 1e-12, why, sizeof why));
   free(v);
+
+  /* A pattern with a row too far, known in full and by its sums. */
+  for (int n_stages = 10; n_stages <= 200; n_stages += 190) {
+    r = wl_find_reference(&all, &(wl_problem){"race_car", {n_stages}}, "spjac:eq:z");
+    sc_context *cx = sc_context_create(NULL);
+    sc_function *f = r ? wl_kernel(cx, &r->problem, r->kernel) : NULL;
+    cr_assert(f, "%s", error_of(cx));
+    sc_pattern p = *sc_function_output_pattern(f, 0);
+    cr_expect(wl_pattern_agrees(r, &p, why, sizeof why), "%s", why);
+    cr_expect(!wl_pattern_agrees(r, NULL, why, sizeof why));
+    int32_t *inner = malloc((size_t)p.nnz * sizeof *inner);
+    memcpy(inner, p.inner, (size_t)p.nnz * sizeof *inner);
+    inner[p.nnz / 2]++;
+    p.inner = inner;
+    cr_expect(!wl_pattern_agrees(r, &p, why, sizeof why));
+    free(inner);
+    sc_context_destroy(cx);
+  }
   wl_free_references(&all);
 }

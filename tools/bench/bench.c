@@ -222,10 +222,12 @@ static int conclude(const settings *s, const files *f) {
   int code = 0;
   FILE *to = s->json ? stderr : stdout;
   if (!s->json) {
-    if (s->passes)
+    if (s->passes) {
       print_passes(s->records, to);
-    else
+    } else {
       print_ratios(s->records, to);
+      print_bar(s->records, to);
+    }
   }
   if (f->earlier) {
     int slower = compare_with_earlier(s->records, f->earlier, to);

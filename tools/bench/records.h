@@ -29,6 +29,8 @@ void for_each_kernel(const records *r, void (*each)(const records *r, const reco
 
 /* Our C against kernels written by hand, in process against our C: a line per kernel and the means. */
 void print_ratios(const records *r, FILE *to);
+/* The bar of the workloads page, as far as the kernels that were measured tell. */
+void print_bar(const records *r, FILE *to);
 /* Each pass switched off, by the time with all of them. */
 void print_passes(const records *r, FILE *to);
 /* Reads the lines of an earlier run and prints every kernel that became slower by more than the noise of both. The

@@ -16,6 +16,7 @@ typedef struct way {
   const char *compiler;  /* CC, HAND */
   const char *file;      /* HAND: in tests/data/hand */
   const char *libraries; /* HAND: one option for the linker, or NULL */
+  bool once;             /* measured up to the first result only */
   const char *passes;    /* LLVM, CC: as sc_lower_options takes them; NULL: all */
 } way;
 
