@@ -105,13 +105,61 @@ void sci_lower_scatter(sci_lowering *l, uint32_t num) {
   accumulate(l, num, sci_arg_of(l, num, 0), whole);
 }
 
+/* `n` elements of the flat index of a contiguous place. */
+static const sci_place *part_of(sci_lowering *l, const sci_place *p, int64_t start, int64_t n) {
+  return sci_place_new(l, p->buf, &(sci_digits){.n = n > 1, .offset = p->offset + start, .d = {{n, 1}}});
+}
+
+/* Elements of the base: a part of a constant is a constant of its own. */
+static sci_operand base_part(sci_lowering *l, sci_operand base, int64_t start, int64_t n) {
+  if (!base.place) return base;
+  const sci_buffer *b = &l->s->bufs[base.place->buf];
+  if (b->space != SCI_SPACE_CONSTANT || b->alias_of != SCI_NIL)
+    return (sci_operand){SCI_NIL, part_of(l, base.place, start, n)};
+  sc_dtype dtype = (sc_dtype)b->dtype;
+  const char *data = (const char *)b->data + (size_t)(base.place->offset + start) * sc_dtype_size(dtype);
+  bool same = true;
+  for (int64_t k = 1; k < n; k++) same &= !memcmp(data, data + (size_t)k * sc_dtype_size(dtype), sc_dtype_size(dtype));
+  if (same) return (sci_operand){.val = sci_val_const(l->s, dtype, sci_scalar_load(dtype, data, 0))};
+  return (sci_operand){SCI_NIL, sci_place_whole(l, sci_const_table(l->s, dtype, n, data, NULL), n)};
+}
+
+/* Copies those elements of the base that the values of an index_set leave, if they are few. */
+static bool copy_around(sci_lowering *l, uint32_t num, sci_operand base, const sci_place *whole) {
+  enum { MAX_RUNS = 128 };
+  int64_t size = sci_type_at(l, num)->size, n = sci_type_at(l, sci_arg_of(l, num, 1))->size;
+  bool simple = !base.place || (base.place->table == SCI_NIL && sci_is_contiguous(base.place));
+  if (sci_node_of(l, num)->op != SCI_X_index_set || !n || !simple || !sci_is_contiguous(whole)) return false;
+  struct {
+    int64_t start, n;
+  } runs[MAX_RUNS];
+  int n_runs = 0;
+  int64_t left = 0;
+  const int32_t *indices = table_of(l, num);
+  bool *covered = SCI_ZEROS(l->scratch, bool, size);
+  for (int64_t k = 0; k < n; k++) covered[indices[k]] = true;
+  for (int64_t k = 0; k < size; k++) {
+    if (covered[k]) continue;
+    bool begins = !k || covered[k - 1];
+    if (begins && n_runs == MAX_RUNS) return false;
+    if (begins) runs[n_runs].start = k, runs[n_runs++].n = 0;
+    runs[n_runs - 1].n++;
+    if (4 * ++left > size) return false;
+  }
+  for (int i = 0; i < n_runs; i++)
+    sci_copy(l, base_part(l, base, runs[i].start, runs[i].n), part_of(l, whole, runs[i].start, runs[i].n));
+  return true;
+}
+
 /* Puts the base where the result will be, once, unless it was computed there. */
 void sci_prepare_base(sci_lowering *l, uint32_t num) {
   if (l->slots[num].place) return;
   uint32_t base = sci_arg_of(l, num, 0);
   const sci_place *whole = sci_target(l, num, NULL);
   const sci_slot *from = &l->slots[base];
-  if (from->val != SCI_NIL || !sci_place_is(from->place, whole)) sci_copy(l, sci_operand_of(l, base), whole);
+  if (from->val == SCI_NIL && sci_place_is(from->place, whole)) return;
+  sci_operand x = sci_operand_of(l, base);
+  if (!copy_around(l, num, x, whole)) sci_copy(l, x, whole);
 }
 
 void sci_lower_index_add(sci_lowering *l, uint32_t num) {

@@ -135,7 +135,8 @@ static void visit(scheduling *x, sci_block_builder *out, const sci_stmt *st) {
   }
   uint32_t block = x->block;
   const sci_stmt *latest = x->latest;
-  sci_emit(out, sci_loop_with(x->s, st, schedule(x, st->loop->body)));
+  sci_block body = schedule(x, st->loop->body);
+  if (body.n) sci_emit(out, sci_loop_with(x->s, st, body)); /* nothing in it had an effect: it goes too */
   x->block = block;
   x->latest = latest < st ? st : latest;
 }

@@ -30,6 +30,7 @@ enum { N_PASSES = sizeof pass_names / sizeof *pass_names };
 static const char text[] =
     "prog.module @f {\n"
     "  prog.table @c : memref<2xfloat64> = [3, 1]\n"
+    "  prog.table @d : memref<4xint32> = [1, 0, 3, 2]\n"
     "  prog.proc @unused(%a: memref<1xfloat64>, %b: memref<1xfloat64 output>) { prog.store 0, %b[0] }\n"
     "  prog.proc @g(%a: memref<4xfloat64>, %b: memref<4xfloat64 output>) {lowering=\"block\"} {\n"
     "    prog.local %t : memref<4xfloat64>\n"
@@ -50,6 +51,7 @@ static const char text[] =
     "  prog.proc @f(%x: memref<4xfloat64>, %y: memref<6xfloat64 output>, %z: memref<4xfloat64 output>) "
     "{lowering=\"block\"} {\n"
     "    prog.local %u : memref<4xfloat64>\n"
+    "    prog.local %q : memref<4xfloat64>\n"
     "    %dead = prog.load %x[0]\n"
     "    %late = prog.load %x[1]\n"
     "    prog.store 5, %y[5]\n"
@@ -60,8 +62,13 @@ static const char text[] =
     "      prog.store %p, %y[prog.add(%j, 2)]\n"
     "      prog.store prog.add(prog.exp(%p), %late), %y[prog.sub(1, %j)]\n"
     "    }\n"
-    "    prog.for %l = 0 to 2 step 1 {kind=independent} { prog.store 1, %z[prog.mul(%l, 2)] }\n"
-    "    prog.for %m = 0 to 2 step 1 {kind=independent} { prog.store 2, %z[prog.add(prog.mul(%m, 2), 1)] }\n"
+    "    prog.for %l = 0 to 2 step 1 {kind=independent} { prog.store 1, %q[prog.mul(%l, 2)] }\n"
+    "    prog.for %m = 0 to 2 step 1 {kind=independent} { prog.store 2, %q[prog.add(prog.mul(%m, 2), 1)] }\n"
+    "    prog.for %n = 0 to 4 step 1 {kind=independent} {\n"
+    "      %o = prog.load @d[%n]\n"
+    "      %r = prog.load %q[prog.cast(%o) {dtype=int64}]\n"
+    "      prog.store %r, %z[%n]\n"
+    "    }\n"
     "  }\n"
     "}\n";
 
@@ -174,7 +181,7 @@ static void check_settled(sc_context *cx, const sc_program *p) {
   sc_program_stats s = sc_program_statistics(q);
   cr_expect_eq(s.procedures, 2);
   cr_expect_eq(s.math_calls, 4 + 2);
-  cr_expect_eq(s.stores, 4 + 2 + 4 + 4);
+  cr_expect_eq(s.stores, 4 + 2 + 4 + 4 + 4);
   sc_string_free(cx, a);
   sc_string_free(cx, b);
   sc_program_destroy(again);
