@@ -1,8 +1,10 @@
 /* Writes a module, a consumer of it, and the output that the consumer must print, as the program evaluator has it.
  *
- *   abi_export CASE FOLDER DIALECT [PREFIX]
+ *   abi_export CASE FOLDER DIALECT [PREFIX [REQUEST...]]
  *
- * CASE: a file of program text, or "ops" for every scalar operation on every data type. DIALECT: gnu or c, with a consumer in C that is also
+ * CASE: a file of program text, or "ops" for every scalar operation on every data type; or a file of functions, of which the last one is
+ * derived as requested and lowered with strict rounding, so that every build gives the evaluator's bits. With -DSTACK=BYTES the consumer's
+ * work is done on a thread with that much stack. DIALECT: gnu or c, with a consumer in C that is also
  * C++; or cpp, the gnu dialect with a C++ header and a consumer in C++. */
 #include <inttypes.h>
 #include <math.h>
@@ -245,10 +247,20 @@ static void put_expected_tables(const consumer *c, size_t port, FILE *f) {
   fprintf(f, "\n");
 }
 
+/* main(), or a thread's work. */
+static void put_start(const consumer *c) {
+  fprintf(c->f, "\n#ifdef STACK\n#include <pthread.h>\nstatic int code = 1;\n"
+                "static void *work(void *unused) {\n  (void)unused;\n  code = body();\n  return NULL;\n}\n\n"
+                "int main(void) {\n  pthread_t thread;\n  pthread_attr_t attr;\n"
+                "  pthread_attr_init(&attr);\n  if (pthread_attr_setstacksize(&attr, STACK)) return 20;\n"
+                "  if (pthread_create(&thread, &attr, work, NULL) || pthread_join(thread, NULL)) return 21;\n  return code;\n}\n"
+                "#else\nint main(void) {\n  return body();\n}\n#endif\n");
+}
+
 static void put_main(const consumer *c) {
   static const char *const pointers[] = {"double", "float", "void"};
   const char *f = c->cpp ? of_module(c, c->m->entry) : c->m->entry, *type = pointers[c->m->abi];
-  fprintf(c->f, "int main(void) {\n  const %s *arg[] = {", type);
+  fprintf(c->f, "static int body(void) {\n  const %s *arg[] = {", type);
   for (size_t i = 0; i < c->n_in; i++) fprintf(c->f, "b%zu.data, ", i);
   fprintf(c->f, "NULL};\n  %s *res[] = {", type);
   for (size_t i = 0; i < c->n_out; i++) fprintf(c->f, "b%zu.data, ", c->n_in + i);
@@ -305,6 +317,7 @@ static void write_consumer(const sci_program *p, const sci_module_info *m, const
   put_inputs(&c);
   put_buffers(&c);
   put_main(&c);
+  put_start(&c);
   fclose(c.f);
   put_expected(&c, folder);
   for (size_t i = 0; i < c.n_in + c.n_out; i++) free(c.data[i]);
@@ -320,17 +333,34 @@ static void make_consumer(const sci_program *p, const char *prefix, const char *
   sci_leave(env, &fr);
 }
 
+static bool holds_functions(const char *text) {
+  return strstr(text, "expr.") || !strstr(text, "prog.");
+}
+
+static sc_program *lower_function(sc_context *cx, const char *text, const char *file, char **requests, size_t n) {
+  sc_target generic;
+  sc_request parsed[32];
+  sc_module_text *t = sc_parse(cx, text, strlen(text), file);
+  sc_function *f = t ? sc_module_text_find(t, NULL) : NULL;
+  for (size_t i = 0; f && i < n && i < 32; i++)
+    if (sc_request_parse(cx, requests[i], &parsed[i]) != SC_OK) return NULL;
+  if (f && n) f = sc_function_derive(f, NULL, parsed, n, NULL);
+  if (!f || sc_target_preset("generic", &generic) != SC_OK) return NULL;
+  return sc_lower(f, &(sc_lower_options){.target = &generic, .rounding = SC_ROUNDING_STRICT});
+}
+
 int main(int argc, char **argv) {
   if (argc < 4) die("usage", "abi_export CASE FOLDER DIALECT [PREFIX]");
   bool ops = strcmp(argv[1], "ops") == 0;
   char *text = ops ? ops_text() : read_file(argv[1]);
   sc_context *cx = sc_context_create(NULL);
-  sc_program *p = sc_parse_program(cx, text, strlen(text), argv[1]);
+  sc_program *p = !ops && holds_functions(text) ? lower_function(cx, text, argv[1], argv + 5, argc > 5 ? (size_t)argc - 5 : 0)
+                                                : sc_parse_program(cx, text, strlen(text), argv[1]);
   if (!p) die(argv[1], sc_context_error(cx)->message);
   bool cpp = strcmp(argv[3], "cpp") == 0;
   sc_c_options options = {.dialect = strcmp(argv[3], "c") == 0 ? SC_DIALECT_C : SC_DIALECT_GNU,
                           .lang = cpp ? SC_LANG_CPP : SC_LANG_C,
-                          .prefix = argc > 4 ? argv[4] : NULL};
+                          .prefix = argc > 4 && *argv[4] ? argv[4] : NULL};
   sc_module *module = sc_render_c_program(p, &options);
   if (!module) die(argv[1], sc_context_error(cx)->message);
   if (sc_module_write(module, argv[2]) != SC_OK) die(argv[2], sc_module_error(module));
