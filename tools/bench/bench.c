@@ -260,7 +260,10 @@ int main(int argc, char **argv) {
   }
   describe(&s);
   print_header(&s);
-  if (!s.passes) bench_core(&s);
+  if (!s.passes) {
+    bench_core(&s);
+    bench_process(&s);
+  }
   bool fine = bench_kernels(&s);
   int code = conclude(&s, &f);
   free_records(&kept);

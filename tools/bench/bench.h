@@ -36,6 +36,8 @@ bool in_child(void (*body)(void *user), void *user);
 
 /* Building, derivative construction and coloring at size, and a chain of a million operations through every stage. */
 void bench_core(const settings *s);
+/* The command's first result as a whole process, with an empty cache and from the cache, beside /bin/true. */
+void bench_process(const settings *s);
 /* Every workload kernel that has a right value, through every way of compiling. False: a gate failed or a kernel died.
  */
 bool bench_kernels(const settings *s);

@@ -107,6 +107,7 @@ static void mean_line(FILE *to, const char *what, const mean *m) {
 }
 
 void print_ratios(const records *r, FILE *to) {
+  if (!r->n) return;
   ratios t = {.to = to};
   fprintf(to, "\n%-10s %-12s %-17s %12s %12s\n", "workload", "size", "kernel", "llvm / C", "C / hand");
   for_each_kernel(r, ratio_line, &t);
