@@ -146,7 +146,7 @@ static void emit_trips(sci_llvm_emitter *e, const sci_loop *l, const chunks *for
   e->vars[l->var] = (sci_llvm_slot){first, e->scopes.data[level(e)].id, level(e), 0, NULL};
   if (form && form->all_masked) clamp_lanes(e, l, form, at);
   sci_llvm_emit_block(e, l->body);
-  e->lane_at = NULL;
+  if (form && form->all_masked) e->lane_at = NULL; /* a loop inside a masked chunk leaves it masked */
   bool no_wrap = l->start >= 0 && l->stop <= INT64_MAX - l->step;
   LLVMValueRef step = LLVMConstInt(e->i64, (uint64_t)l->step, false);
   LLVMValueRef next = no_wrap ? LLVMBuildNSWAdd(b, at, step, "") : LLVMBuildAdd(b, at, step, "");

@@ -29,10 +29,11 @@ sc_program *sc_lower(const sc_function *f, const sc_lower_options *options) {
   sc_context *cx = f->cx;
   sci_call_frame fr;
   if (!SCI_ENTER(cx, &fr)) return NULL;
+  sc_lower_options lower = options ? *options : (sc_lower_options){0};
+  if (!lower.target) lower.target = sci_target_host();
   /* A private copy: the graph stays as it is for differentiation and reading. */
-  sci_program *p = sci_lower(cx, sci_simplify(cx, (sc_function *)(uintptr_t)f, true, NULL), options);
+  sci_program *p = sci_lower(cx, sci_simplify(cx, (sc_function *)(uintptr_t)f, true, NULL), &lower);
   sci_context_rollback(cx, fr.mark);
-  p->target = options && options->target ? *options->target : *sci_target_host();
   p->strict_nan = f->strict_nan;
   p->rounding = (uint8_t)(options ? options->rounding : SC_ROUNDING_DEFAULT);
   p->vector = vector_math(options);

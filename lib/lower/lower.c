@@ -251,7 +251,8 @@ static const sci_port_info *make_ports(sc_context *cx, sci_arena *a, const sc_fu
 sci_program *sci_lower(sc_context *cx, const sc_function *f, const sc_lower_options *options) {
   sci_store *s = sci_store_create(&cx->env);
   sci_program *program = sci_program_create(cx, s);
-  sci_lowering l = {.cx = cx, .s = s, .scratch = &cx->env.scratch};
+  if (options && options->target) program->target = *options->target;
+  sci_lowering l = {.cx = cx, .target = &program->target, .s = s, .scratch = &cx->env.scratch};
   sci_plan *plans = make_plans(cx, f, &l.n_plans);
   l.plans = plans;
   const sci_proc **procs = SCI_ARRAY(&s->arena, const sci_proc *, l.n_plans);
@@ -272,7 +273,6 @@ sci_program *sci_lower(sc_context *cx, const sc_function *f, const sc_lower_opti
   program->n_procs = n;
   program->procs = procs;
   program->ports = make_ports(cx, &s->arena, f);
-  if (options && options->target) program->target = *options->target;
   program->rounding = options ? (uint8_t)options->rounding : (uint8_t)SC_ROUNDING_DEFAULT;
   sci_program_check(program);
   return program;

@@ -74,6 +74,7 @@ typedef struct sci_sibling {
 
 typedef struct sci_lowering {
   sc_context *cx;
+  const sc_target *target;
   sci_store *s;
   sci_arena *scratch;
   const sci_plan *plans;

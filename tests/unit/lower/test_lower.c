@@ -140,15 +140,15 @@ static const struct {
     {"(%x: tensor<0xfloat64>) -> (%y) { return sum(%x) }", "stores 1"},
     /* products */
     {"(%a: tensor<4x5xfloat64>, %b: tensor<5x6xfloat64>) -> (%y) { return matmul(%a, %b) }",
-     "independent 3 reduce 1 loads 5 stores 2"},
+     "independent 1 reduce 1 loads 5 stores 4"},
     {"(%a: tensor<4x5xfloat64>, %b: tensor<6x5xfloat64>) -> (%y) { return matmul(%a, transpose(%b) {axes=[1, 0]}) }",
-     "independent 2 reduce 1 loads 2 stores 1"},
+     "independent 1 loads 25 stores 4"},
     {"(%a: tensor<5x4xfloat64>, %b: tensor<5x1xfloat64>) -> (%y) { return matmul(transpose(%a) {axes=[1, 0]}, %b) }",
-     "independent 3 reduce 1 loads 5 stores 2"},
+     "independent 1 loads 10 stores 1"},
     {"(%a: tensor<4x5xfloat64>, %b: tensor<5xfloat64>) -> (%y) { return matmul(%a, %b) }",
      "independent 1 reduce 1 loads 2 stores 1"},
     {"(%a: tensor<5xfloat64>, %b: tensor<5x6xfloat64>) -> (%y) { return matmul(%a, %b) }",
-     "independent 3 reduce 1 loads 5 stores 2"},
+     "independent 1 loads 10 stores 1"},
     {"(%a: tensor<5xfloat64>, %b: tensor<5xfloat64>) -> (%y) { return matmul(%a, %b) }", "reduce 1 loads 2 stores 1"},
 };
 
