@@ -74,7 +74,6 @@ static void join_threads(void) {
 
 static void prepare(void) {
   sci_guard_forks();
-  atexit(join_threads);
 }
 
 void sci_units_lock(void) {
@@ -119,8 +118,10 @@ static void *work(void *unused) {
   return NULL;
 }
 
-/* Signals are the host's business: a thread of ours takes none. */
+/* Signals are the host's business: a thread of ours takes none. The last thing that registered goes first at exit: threads are joined before
+ * the compiler's own statics go, which it made when it was opened and compiled for the first time. */
 static void start_thread(void) {
+  if (!pool.n_threads) atexit(join_threads);
   pthread_attr_t attr;
   if (pthread_attr_init(&attr)) return;
   pthread_attr_setstacksize(&attr, STACK);
