@@ -315,6 +315,7 @@ static sc_expr mapped(builder *b) {
 
 static sc_expr grown(builder *b) {
   sc_expr a = pick(b);
+  if (b->smooth && rng_chance(&b->r, 30)) return elementwise(b, a);
   int64_t what = rng_below(&b->r, 100);
   if (what < 24) return elementwise(b, a);
   if (what < 32) return reshaped(b, a);
