@@ -172,21 +172,29 @@ static void sort_by_place(sci_assembly *a, placed_list *list, int64_t nnz) {
   list->data = sorted;
 }
 
+static sci_id numbers(sc_context *cx, sc_dtype dtype, int64_t n, const double *v) {
+  if (dtype == SC_FLOAT64) return sci_make_const(cx, dtype, 1, &n, v);
+  void *data = sci_alloc_array(&cx->env.scratch, (size_t)n, sc_dtype_size(dtype));
+  for (int64_t k = 0; k < n; k++) sci_scalar_store(dtype, data, (size_t)k, sci_scalar_number(dtype, v[k]));
+  return sci_make_const(cx, dtype, 1, &n, data);
+}
+
 /* Element list->at of `joined` times the coefficient, one per entry. */
 static sci_id read_values(sci_assembly *a, sc_dtype dtype, sci_id joined, const placed *list, int64_t n) {
   sc_context *cx = a->ad->cx;
   sci_arena *scratch = &cx->env.scratch;
   int32_t *index = SCI_ARRAY(scratch, int32_t, n);
   bool same = n == sci_type_of(cx, joined)->size, unit = true;
-  void *coef = sci_alloc_array(scratch, (size_t)n, sc_dtype_size(dtype));
   for (int64_t i = 0; i < n; i++) {
     index[i] = list[i].at;
     same &= index[i] == i;
     unit &= list[i].coef == 1;
-    sci_scalar_store(dtype, coef, (size_t)i, sci_scalar_number(dtype, list[i].coef));
   }
   sci_id values = same ? joined : sci_make_gather(cx, joined, index, 1, &n);
-  return unit ? values : sci_make2(cx, SCI_OP_mul, values, sci_make_const(cx, dtype, 1, &n, coef));
+  if (unit) return values;
+  double *coef = SCI_ARRAY(scratch, double, n);
+  for (int64_t i = 0; i < n; i++) coef[i] = list[i].coef;
+  return sci_make2(cx, SCI_OP_mul, values, numbers(cx, dtype, n, coef));
 }
 
 static sci_id write_values(sci_assembly *a, sci_xop op, sci_id base, sci_id values, const placed *list, int64_t n) {
@@ -199,10 +207,7 @@ static sci_id write_values(sci_assembly *a, sci_xop op, sci_id base, sci_id valu
 static sci_id combine(sci_assembly *a, sc_dtype dtype, int64_t nnz, const double *constant, const bool *touched, placed_list *list) {
   sc_context *cx = a->ad->cx;
   sci_arena *scratch = &cx->env.scratch;
-  void *data = sci_alloc_array(scratch, (size_t)nnz, sc_dtype_size(dtype));
-  for (int64_t k = 0; k < nnz; k++) sci_scalar_store(dtype, data, (size_t)k, sci_scalar_number(dtype, constant[k]));
-  sci_id base = sci_make_const(cx, dtype, 1, &nnz, data);
-  if (!list->n) return base;
+  if (!list->n) return numbers(cx, dtype, nnz, constant);
   sort_by_place(a, list, nnz);
   sci_id joined = join_pieces(a, list);
   placed_list set = {0}, added = {0};
@@ -215,9 +220,9 @@ static sci_id combine(sci_assembly *a, sc_dtype dtype, int64_t nnz, const double
       sci_vec_push(scratch, &set, e);
     last = e.place;
   }
-  if ((int64_t)set.n == nnz)
-    base = read_values(a, dtype, joined, set.data, nnz);
-  else if (set.n)
+  bool all_set = (int64_t)set.n == nnz;
+  sci_id base = all_set ? read_values(a, dtype, joined, set.data, nnz) : numbers(cx, dtype, nnz, constant);
+  if (set.n && !all_set)
     base = write_values(a, SCI_X_index_set, base, read_values(a, dtype, joined, set.data, (int64_t)set.n), set.data, (int64_t)set.n);
   if (added.n)
     base = write_values(a, SCI_X_index_add, base, read_values(a, dtype, joined, added.data, (int64_t)added.n), added.data, (int64_t)added.n);
