@@ -26,29 +26,36 @@ int32_t sci_add_piece(sci_assembly *a, sci_id value, int64_t period) {
   return (int32_t)a->pieces.n - 1;
 }
 
+/* Elements of all nodes: rows or columns of a Jacobian. */
+static int64_t total_size(sc_context *cx, uint32_t n, const sci_id *nodes) {
+  int64_t total = 0;
+  for (uint32_t i = 0; i < n; i++) total = sci_add_size(&cx->env, total, sci_type_of(cx, nodes[i])->size, "Jacobian");
+  return total;
+}
+
 static void begin(sci_assembly *a) {
   sc_context *cx = a->ad->cx;
   sci_arena *scratch = &cx->env.scratch;
   const sci_jacobian_request *q = a->q;
+  a->n_rows = total_size(cx, q->n_roots, q->roots), a->n_cols = total_size(cx, q->n_inputs, q->inputs);
+  if (a->n_cols > SC_MAX_ELEMENTS || a->n_rows > SC_MAX_ELEMENTS)
+    sci_fail(&cx->env, SC_ERR_OVERFLOW, "a Jacobian of %lld by %lld exceeds the largest size", (long long)a->n_rows, (long long)a->n_cols);
   a->order = sci_reach(cx, q->roots, q->n_roots);
   a->active = SCI_ZEROS(scratch, bool, a->order.n);
   a->column = SCI_ZEROS(scratch, const int32_t *, a->order.n);
   a->kind = SCI_ZEROS(scratch, uint8_t, a->order.n);
   a->terms = SCI_ZEROS(scratch, sci_terms, a->order.n);
-  for (uint32_t i = 0; i < q->n_inputs; i++) {
+  for (int64_t i = 0, first = 0; i < q->n_inputs; i++) {
     int64_t size = sci_type_of(cx, q->inputs[i])->size;
     uint32_t k = sci_number(&a->order, q->inputs[i]);
     if (k != SCI_NONE) {
       int32_t *column = SCI_ARRAY(scratch, int32_t, size);
-      for (int64_t e = 0; e < size; e++) column[e] = (int32_t)(a->n_cols + e);
+      for (int64_t e = 0; e < size; e++) column[e] = (int32_t)(first + e);
       a->column[k] = column;
       a->active[k] = true;
     }
-    a->n_cols = sci_add_size(&cx->env, a->n_cols, size, "Jacobian");
+    first += size;
   }
-  for (uint32_t i = 0; i < q->n_roots; i++) a->n_rows = sci_add_size(&cx->env, a->n_rows, sci_type_of(cx, q->roots[i])->size, "Jacobian");
-  if (a->n_cols > SC_MAX_ELEMENTS || a->n_rows > SC_MAX_ELEMENTS)
-    sci_fail(&cx->env, SC_ERR_OVERFLOW, "a Jacobian of %lld by %lld exceeds the largest size", (long long)a->n_rows, (long long)a->n_cols);
   sci_mark_active(cx, &a->order, a->active, NULL);
 }
 

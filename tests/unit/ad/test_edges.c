@@ -125,11 +125,45 @@ static sc_function *logistic(sc_context *cx) {
   return of1(cx, x, sc_sum(sc_sigmoid(x)));
 }
 
+static sc_function *square_power(sc_context *cx) { /* D09 */
+  sc_expr x = num(cx, "x");
+  return of1(cx, x, sc_pow(x, sc_like(x, 2)));
+}
+static sc_function *gathered(sc_context *cx, int64_t n, const int64_t *index) {
+  sc_expr d = vec(cx, "x", 4);
+  return of1(cx, d, sc_gather(d, index, 1, &n));
+}
+static sc_function *repeated(sc_context *cx) { /* G01: the second row of a 2 by 2 matrix */
+  return gathered(cx, 3, (int64_t[]){3, 2, 2});
+}
+static sc_function *often_repeated(sc_context *cx) { /* G01 */
+  return gathered(cx, 5, (int64_t[]){2, 3, 3, 3, 3});
+}
+static sc_function *swapped(sc_context *cx) { /* G02 */
+  sc_expr x = vec(cx, "x", 2);
+  return of1(cx, x, sc_gather(x, (int64_t[]){1, 0}, 1, (int64_t[]){2}));
+}
+static sc_function *transposed_elements(sc_context *cx) { /* G05 */
+  sc_expr x = sc_input(cx, "x", SC_FLOAT64, 2, (int64_t[]){2, 3}), t = sc_transpose(x);
+  sc_range first[] = {SC_AT(2), SC_AT(0)}, second[] = {SC_AT(0), SC_AT(1)};
+  return of1(cx, x, sc_stack((sc_expr[]){sc_slice(t, 2, first), sc_slice(t, 2, second)}, 2, 0));
+}
+static sc_function *nothing_chosen(sc_context *cx) { /* G06: x[0:0], rows of nothing joined, the sum of nothing */
+  sc_expr x = vec(cx, "x", 3), none = sc_span(x, 0, 0), rows = sc_reshape(none, 2, (int64_t[]){0, 2});
+  sc_expr both = sc_concat((sc_expr[]){rows, rows}, 2, 0), sum = sc_sum(none);
+  return sc_function_create(cx, "t", SC_IN({"x", x, NULL}),
+                            SC_OUT({"f", sum, NULL}, {"none", none, NULL}, {"both", both, NULL}));
+}
+static sc_function *empty_input(sc_context *cx) { /* G07 */
+  sc_expr x = num(cx, "x"), p = sc_input(cx, "y", SC_FLOAT64, 2, (int64_t[]){1, 0});
+  return of2(cx, x, p, sc_mul(x, x));
+}
+
 typedef struct edge {
   const char *id;
   sc_function *(*build)(sc_context *cx);
   const char *requests[6];
-  double in[8];
+  double in[12];
   double expected[24];
   int n;
 } edge;
@@ -169,6 +203,26 @@ static const edge edges[] = {
     {"D08 power", constant_power, {"f", "grad:f:x"}, {0}, {0, 0}, 2},
     {"D08 polynomial", power_polynomial, {"f", "grad:f:x", "hess:f:x"}, {0}, {7, 3, 10}, 3},
     {"D09", negative_square, {"f", "grad:f:x"}, {1}, {1, 2}, 2},
+    {"D09 power", square_power, {"f", "grad:f:x", "fwd:f:x", "hess:f:x"}, {-1, 1}, {1, -2, -2, 2}, 4},
+    {"D11 tie, forward", least, {"fwd:f:x", "fwd:f:y", "adj:f:x+y"}, {1, 1, 1, 1, 1}, {.5, .5, .5, .5}, 4},
+    {"D13 forward", chosen, {"fwd:f:x"}, {2, 1, 1}, {1}, 1},
+    {"D13 forward, untaken", chosen, {"fwd:f:x"}, {2, 0, 1}, {0}, 1},
+    {"G01", repeated, {"f", "adj:f:x"}, {1, 2, 3, 4, 1, 1, 1}, {4, 3, 3, 0, 0, 2, 1}, 7},
+    {"G01 often", often_repeated, {"f", "adj:f:x"}, {1, 2, 3, 4, 1, 1, 1, 1, 1}, {3, 4, 4, 4, 4, 0, 0, 1, 4}, 9},
+    {"G02", swapped, {"f", "fwd:f:x", "jac:f:x"}, {1.1, 1.3, 1, 0}, {1.3, 1.1, 0, 1, 0, 1, 1, 0}, 8},
+    {"G05", transposed_elements, {"f", "jac:f:x"}, {1, 2, 3, 4, 5, 6}, {3, 4, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0}, 14},
+    {"G06",
+     nothing_chosen,
+     {"f", "none", "both", "grad:f:x", "jac:none:x", "adj:both:x"},
+     {1, 2, 3},
+     {0, 0, 0, 0, 0, 0, 0},
+     7},
+    {"G07",
+     empty_input,
+     {"fwd:f:x+y", "adj:f:y", "grad:f:x", "jac:f:x+y", "hess:f:x+y", "grad:f:y"},
+     {3, 1, 1},
+     {6, 6, 6, 2},
+     4},
     {"D10", power, {"f", "grad:f:x", "grad:f:y"}, {0, 2.5}, {0, 0, 0}, 3},
     {"D10 constant exponent", power, {"f", "grad:f:x"}, {0, 2}, {0, 0}, 2},
     {"D10 away", power, {"f", "grad:f:x", "grad:f:y"}, {2, 3}, {8, 12, 8 * 0.6931471805599453}, 3},
@@ -242,4 +296,64 @@ Test(edges, gcc) {
 }
 Test(edges, clang) {
   for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) check_edge(&edges[i], 3);
+}
+
+/* ---- patterns ---- */
+
+static void expect_pattern(const char *id, sc_function *f, int64_t rows, int64_t cols, int64_t nnz,
+                           const int32_t *row_of, const double *in, const double *values) {
+  sc_sparsity *s = sc_sparsity_jacobian(f, "f", "x", SC_CSC);
+  cr_assert(s, "%s", id);
+  const sc_pattern *p = sc_sparsity_pattern(s);
+  cr_expect(p->nrow == rows && p->ncol == cols && p->nnz == nnz, "%s: %dx%d, %d nonzeros", id, (int)p->nrow,
+            (int)p->ncol, (int)p->nnz);
+  for (int64_t j = 0; j < cols && p->nnz == nnz; j++) {
+    cr_expect_eq(p->outer[j], j < nnz ? j : nnz, "%s: column %d", id, (int)j);
+    if (j < nnz) cr_expect_eq(p->inner[j], row_of ? row_of[j] : j, "%s: column %d", id, (int)j);
+  }
+  double out[256] = {0};
+  sc_function *g = way_derive(f, (const char *const[]){"spjac:f:x"}, 1, NULL);
+  cr_assert(way_run(g, 0, in, out));
+  for (int64_t k = 0; k < nnz; k++) cr_expect_eq(out[k], values[k], "%s: value %d is %g", id, (int)k, out[k]);
+  sc_sparsity_destroy(s);
+}
+
+Test(edges, patterns) {
+  sc_context *cx = sc_context_create(NULL);
+  double in[2300], all_ps[200];
+  for (int i = 0; i < 2300; i++) in[i] = 2.5;
+  for (int i = 0; i < 200; i++) all_ps[i] = 2.5;
+  /* S01: a scalar times a vector is diagonal, an input that nothing reads has empty columns. */
+  sc_expr x = vec(cx, "x", 200), unused = vec(cx, "u", 2000), p = num(cx, "p");
+  sc_function *f = sc_function_create(cx, "t", SC_IN({"x", x, NULL}, {"u", unused, NULL}, {"p", p, NULL}),
+                                      SC_OUT({"f", sc_mul(x, p), NULL}));
+  expect_pattern("S01", f, 200, 200, 200, NULL, in, all_ps);
+  sc_sparsity *s = sc_sparsity_jacobian(f, "f", "x+u", SC_CSC);
+  const sc_pattern *pattern = sc_sparsity_pattern(s);
+  cr_expect(pattern->nnz == 200 && pattern->ncol == 2200 && pattern->outer[200] == 200 && pattern->outer[2200] == 200,
+            "S01, both inputs");
+  sc_sparsity_destroy(s);
+  /* S03: the transpose of a 2 by 3 matrix, row-major, behind a sum with zeros. */
+  static const int32_t commuted[] = {0, 2, 4, 1, 3, 5};
+  static const double ones[] = {1, 1, 1, 1, 1, 1}, twos[] = {2, 2, 2, 2, 2, 2}, doubled[] = {5, 5, 5, 5, 5};
+  sc_expr m = sc_input(cx, "x", SC_FLOAT64, 2, (int64_t[]){2, 3});
+  expect_pattern("S03", of1(cx, m, sc_add(sc_transpose(m), sc_zeros(cx, SC_FLOAT64, 2, (int64_t[]){3, 2}))), 6, 6, 6,
+                 commuted, in, ones);
+  /* S07, S08. */
+  x = vec(cx, "x", 5);
+  expect_pattern("S07", of1(cx, x, sc_mul(sc_sign(x), x)), 5, 5, 5, NULL, in, ones);
+  expect_pattern("S08 sum", of1(cx, x, sc_add(x, x)), 5, 5, 5, NULL, in, twos);
+  expect_pattern("S08 product", of1(cx, x, sc_mul(x, x)), 5, 5, 5, NULL, in, doubled);
+  /* S06: 2.5e9 elements are refused where they are asked for, as are Jacobians that wide. */
+  cr_expect_null(sc_context_error(cx));
+  sc_expr wide = sc_input(cx, "x", SC_FLOAT64, 2, (int64_t[]){50000, 50000});
+  cr_expect(sc_is_null(wide) && sc_context_error(cx)->status == SC_ERR_OVERFLOW, "S06");
+  sc_context_clear_error(cx);
+  int64_t half = 1500000000;
+  sc_expr a = vec(cx, "x", half), b = vec(cx, "y", half);
+  f = of2(cx, a, b, sc_add(sc_at(a, half - 1), sc_at(b, half - 1)));
+  cr_expect(f && !sc_function_derive(f, NULL, &SC_SPJAC("f", "x+y"), 1, NULL) &&
+                sc_context_error(cx)->status == SC_ERR_OVERFLOW,
+            "S06: 3e9 columns");
+  sc_context_destroy(cx);
 }
