@@ -64,7 +64,7 @@ static bool same_by_jit(subject *s, sc_function *g, const void **in, double *con
   size_t n = sc_function_output_count(g);
   void **out = calloc(n, sizeof *out);
   for (size_t i = 0; i < n; i++) out[i] = calloc((size_t)sc_expr_size(sc_function_output(g, i)) + 1, 8);
-  ok = ok && sc_kernel_call(k, in, out, NULL) == SC_KERNEL_SUCCESS;
+  ok = ok && sc_kernel_wait(k) == SC_OK && sc_kernel_call(k, in, out, NULL) == SC_KERNEL_SUCCESS;
   for (size_t i = 0; i < n && ok; i++) {
     for (int64_t e = 0; !sc_function_strict_nan(g) && e < sc_expr_size(sc_function_output(g, i)); e++)
       if (expected[i][e] == 0 && ((double *)out[i])[e] == 0)
