@@ -65,6 +65,7 @@ typedef struct c_render {
   const sci_module_info *m;
   int64_t skipped_at;
   const sc_c_options *o;
+  const char *object; /* not C: the file that the header is for */
   sci_text *out;
   c_needs needs;
   uint32_t depth; /* of indentation */

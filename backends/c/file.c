@@ -137,7 +137,7 @@ static sc_status render_c(sci_env *env, const sci_render_request *request, char 
     out[0] = NULL;
     return env->n_diags ? env->diags[env->n_diags - 1].status : SC_ERR_MEMORY;
   }
-  c_render r = {.env = env, .o = request->c ? request->c : &defaults};
+  c_render r = {.env = env, .o = request->c ? request->c : &defaults, .object = request->object};
   name_units(&r, request);
   sci_text source, header;
   render(&r, &source, &header);

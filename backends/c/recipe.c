@@ -18,7 +18,18 @@ static void put_command(const c_render *r, sci_text *out, const char *compiler, 
   sci_putf(out, " -c %s.c\n", sci_c_file_name(r));
 }
 
+/* Of what the LLVM backend made: there is nothing to build. */
+static void put_object_recipe(const c_render *r, sci_text *out) {
+  const sc_target *t = &r->p->target;
+  sci_putf(out, "/* Scaly code in %s, made by LLVM\n * CPU baseline: %s\n", r->object, t->name);
+  sci_putf(out, " * rounding=%s\n * Link with: -lm\n */\n", r->p->rounding == SC_ROUNDING_STRICT ? "strict" : "default");
+}
+
 void sci_c_put_recipe(const c_render *r, sci_text *out) {
+  if (r->object) {
+    put_object_recipe(r, out);
+    return;
+  }
   const sc_target *t = &r->p->target;
   bool gnu = r->o->dialect == SC_DIALECT_GNU;
   sci_put(out, "/* Scaly build recipe\n");

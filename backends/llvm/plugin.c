@@ -214,7 +214,7 @@ static void dispose_message(void *text) {
 
 static void render_program(sci_env *env, const sci_render_request *r, char **out, size_t *size) {
   const sci_llvm_machine *target = sci_llvm_machine_get(env, &r->program->target, false, false);
-  sci_llvm_emitter *e = sci_llvm_emit(env, r->program, target, r->program->name, true, NULL);
+  sci_llvm_emitter *e = sci_llvm_emit(env, r->program, target, r->symbol ? r->symbol : r->program->name, true, NULL);
   sci_llvm_verify(e);
   if (r->emit == SC_EMIT_LLVM) {
     char *text = LLVMPrintModuleToString(e->module);

@@ -43,7 +43,6 @@ SC_API sc_kernel *sc_jit_program(const sc_program *p, const sc_jit_options *opti
 /* Compiles n functions in one module, cheaper than one by one: out[i] is the kernel of fs[i]. All of one context. On failure out is all NULL. */
 SC_API sc_status sc_jit_batch(const sc_function *const *fs, size_t n, const sc_jit_options *options, sc_kernel **out);
 
-typedef enum sc_emit { SC_EMIT_LLVM = 0, SC_EMIT_ASM, SC_EMIT_OBJ, SC_EMIT_BITCODE } sc_emit;
 /* What the LLVM backend makes of the program, as bytes. `*size` excludes the terminating zero. Free with sc_string_free. */
 SC_API char *sc_emit_llvm(const sc_program *p, sc_emit kind, const sc_jit_options *options, size_t *size);
 

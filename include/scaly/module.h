@@ -8,6 +8,7 @@ SC_BEGIN_DECLS
 
 typedef struct sc_module sc_module;
 
+typedef enum sc_emit { SC_EMIT_LLVM = 0, SC_EMIT_ASM, SC_EMIT_OBJ, SC_EMIT_BITCODE } sc_emit;
 typedef enum sc_lanes { SC_LANES_AUTO = 0, SC_LANES_1 = 1, SC_LANES_2 = 2, SC_LANES_4 = 4, SC_LANES_8 = 8 } sc_lanes;
 typedef enum sc_lang { SC_LANG_C = 0, SC_LANG_CPP } sc_lang;
 typedef enum sc_casadi { SC_CASADI_OFF = 0, SC_CASADI_ON, SC_CASADI_DERIVATIVES } sc_casadi;
@@ -34,11 +35,20 @@ typedef struct sc_c_options {
 
 SC_API sc_module *sc_render_c(const sc_function *f, const sc_c_options *options);
 SC_API sc_module *sc_render_c_program(const sc_program *p, const sc_c_options *options);
+
+/* Machine code instead of C: through the LLVM backend, for the target of `cpu` ("generic": the least this machine can be). The module's source is
+ * an object, assembly, LLVM text or bitcode (NAME.o, .s, .ll, .bc), the header the same as for C. No CasADi layer. NULL on failure:
+ * SC_ERR_UNAVAILABLE without the plugin (looked for in plugin_dir, as sc_jit_options has it) or without the target. */
+SC_API sc_module *sc_render_llvm(const sc_function *f, const sc_c_options *options, sc_emit kind, const char *plugin_dir);
+SC_API sc_module *sc_render_llvm_program(const sc_program *p, const sc_c_options *options, sc_emit kind, const char *plugin_dir);
+
 SC_API const char *sc_module_name(const sc_module *m);
 SC_API const char *sc_module_source(const sc_module *m);
+SC_API size_t sc_module_source_size(const sc_module *m); /* bytes; a zero behind them does not count */
+SC_API const char *sc_module_source_name(const sc_module *m); /* NAME.c, or what it is */
 SC_API const char *sc_module_header(const sc_module *m);
 SC_API const char *sc_module_header_name(const sc_module *m); /* NAME.h, or NAME.hpp for C++ */
-/* Writes NAME.c and the header into an existing folder: to temporary names first, then renamed, so a failure leaves nothing new. A file
+/* Writes source and header into an existing folder: to temporary names first, then renamed, so a failure leaves nothing new. A file
  * that holds the very text already is left alone. */
 SC_API sc_status sc_module_write(sc_module *m, const char *folder);
 /* Why the last write failed, or NULL: a module outlives its context, so it keeps its own message. */

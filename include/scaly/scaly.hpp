@@ -19,108 +19,17 @@
 #define SCALY_SCALY_HPP
 
 #include <cstdint>
-#include <cstring>
 #include <initializer_list>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "scaly/error.hpp"
 #include "scaly/scaly.h"
 
 namespace scaly {
-
-/* ---- errors ---- */
-
-class error : public std::runtime_error {
-public:
-  error(sc_status status, const std::string &message) : std::runtime_error(message), status_(status) {}
-  explicit error(const sc_diagnostic &d)
-      : std::runtime_error(d.message), status_(d.status), file_(d.file ? d.file : ""), line_(d.line), column_(d.column) {}
-
-  sc_status status() const noexcept { return status_; }
-  const std::string &file() const noexcept { return file_; } /* empty, and line and column 0, when the problem is in no text */
-  int line() const noexcept { return line_; }
-  int column() const noexcept { return column_; }
-
-private:
-  sc_status status_;
-  std::string file_;
-  int line_ = 0, column_ = 0;
-};
-
-namespace detail {
-
-/* Throws the first recorded problem and clears it, so that the next failure is reported as its own. */
-[[noreturn]] inline void fail(sc_context *cx) {
-  const sc_diagnostic *d = cx ? sc_context_error(cx) : nullptr;
-  if (!d) throw error(cx ? SC_ERR_MEMORY : SC_ERR_STALE, cx ? "out of memory" : "an expression or function without a context");
-  error e(*d);
-  sc_context_clear_error(cx);
-  throw e;
-}
-
-template <class T> T *checked(sc_context *cx, T *p) {
-  if (!p) fail(cx);
-  return p;
-}
-
-inline void checked(sc_context *cx, sc_status status) {
-  if (status != SC_OK) fail(cx);
-}
-
-/* A text of the library's as a string of one's own. */
-inline std::string taken(sc_context *cx, char *text) {
-  std::string s(checked(cx, text));
-  sc_string_free(cx, text);
-  return s;
-}
-
-inline const char *c_str_or_null(const std::string &s) {
-  return s.empty() ? nullptr : s.c_str();
-}
-
-/* Owns a C handle that Destroy frees. */
-template <class T, void (*Destroy)(T *)> class owner {
-public:
-  explicit owner(T *p = nullptr) noexcept : p_(p) {}
-  owner(owner &&o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
-  owner &operator=(owner &&o) noexcept {
-    std::swap(p_, o.p_);
-    return *this;
-  }
-  owner(const owner &) = delete;
-  owner &operator=(const owner &) = delete;
-  ~owner() {
-    if (p_) Destroy(p_);
-  }
-  T *get() const noexcept { return p_; }
-  explicit operator bool() const noexcept { return p_ != nullptr; }
-
-private:
-  T *p_;
-};
-
-template <class T> struct dtype_of;
-template <> struct dtype_of<double> {
-  static constexpr sc_dtype value = SC_FLOAT64;
-};
-template <> struct dtype_of<float> {
-  static constexpr sc_dtype value = SC_FLOAT32;
-};
-template <> struct dtype_of<std::int64_t> {
-  static constexpr sc_dtype value = SC_INT64;
-};
-template <> struct dtype_of<std::int32_t> {
-  static constexpr sc_dtype value = SC_INT32;
-};
-template <> struct dtype_of<std::uint8_t> {
-  static constexpr sc_dtype value = SC_BOOL;
-};
-
-} // namespace detail
 
 using shape_t = std::vector<std::int64_t>;
 
@@ -508,7 +417,8 @@ class c_module : public detail::owner<sc_module, sc_module_destroy> {
 public:
   using owner::owner;
   std::string name() const { return sc_module_name(get()); }
-  std::string_view source() const { return sc_module_source(get()); }
+  std::string_view source() const { return {sc_module_source(get()), sc_module_source_size(get())}; }
+  std::string source_name() const { return sc_module_source_name(get()); }
   std::string_view header() const { return sc_module_header(get()); }
   std::string header_name() const { return sc_module_header_name(get()); }
   void write(const std::string &folder) const {
@@ -541,6 +451,9 @@ public:
   }
   c_module render_c(const sc_c_options &options = {}) const {
     return c_module(detail::checked(context(), sc_render_c_program(get(), &options)));
+  }
+  c_module render_llvm(sc_emit kind, const sc_c_options &options = {}, const std::string &plugin_dir = "") const {
+    return c_module(detail::checked(context(), sc_render_llvm_program(get(), &options, kind, detail::c_str_or_null(plugin_dir))));
   }
   /* LLVM text, assembly, an object or bitcode, as bytes. */
   std::string emit_llvm(sc_emit kind, const sc_jit_options &options = {}) const {
@@ -642,6 +555,9 @@ public:
   kernel jit(const sc_jit_options &options = {}) const { return kernel(detail::checked(context(), sc_jit(f_, &options))); }
   kernel compile_cc(const sc_cc_options &options) const { return kernel(detail::checked(context(), sc_compile_cc(f_, &options))); }
   c_module render_c(const sc_c_options &options = {}) const { return c_module(detail::checked(context(), sc_render_c(f_, &options))); }
+  c_module render_llvm(sc_emit kind, const sc_c_options &options = {}, const std::string &plugin_dir = "") const {
+    return c_module(detail::checked(context(), sc_render_llvm(f_, &options, kind, detail::c_str_or_null(plugin_dir))));
+  }
 
 private:
   function made(sc_function *f) const { return function(detail::checked(context(), f)); }

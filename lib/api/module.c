@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lib/api/casadi.h"
 #include "lib/api/enter.h"
+#include "lib/api/kernel.h"
 #include "lib/module/backend.h"
 #include "lib/target/target.h"
 
@@ -15,7 +16,8 @@
 struct sc_module {
   sc_allocator alloc;
   size_t size;
-  const char *name, *source, *header, *header_name;
+  size_t source_size;
+  const char *name, *source, *header, *source_name, *header_name;
   char error[512]; /* of the last write */
 };
 
@@ -29,19 +31,24 @@ static const char *append(char **at, const char *text, size_t n) {
   return copy;
 }
 
-static sc_module *make_module(sci_env *env, const char *name, sc_lang lang, char *const text[2], const size_t size[2]) {
-  const char *ending = lang == SC_LANG_CPP ? ".hpp" : ".h";
-  size_t total = sizeof(sc_module) + 2 * strlen(name) + strlen(ending) + size[0] + size[1] + 4;
+static const char *append_name(char **at, const char *name, const char *ending) {
+  const char *copy = append(at, name, strlen(name));
+  --*at;
+  append(at, ending, strlen(ending));
+  return copy;
+}
+
+static sc_module *make_module(sci_env *env, const char *name, const char *ending, sc_lang lang, char *const text[2], const size_t size[2]) {
+  size_t total = sizeof(sc_module) + 3 * strlen(name) + strlen(ending) + sizeof ".hpp" + size[0] + size[1] + 5;
   sc_module *m = env->alloc.reallocate(env->alloc.user, NULL, 0, total);
   if (!m) sci_fail(env, SC_ERR_MEMORY, "out of memory: %zu bytes could not be allocated", total);
-  *m = (sc_module){.alloc = env->alloc, .size = total};
+  *m = (sc_module){.alloc = env->alloc, .size = total, .source_size = size[0]};
   char *at = (char *)(m + 1);
   m->name = append(&at, name, strlen(name));
   m->source = append(&at, text[0], size[0]);
   m->header = append(&at, text[1], size[1]);
-  m->header_name = append(&at, name, strlen(name));
-  at--;
-  append(&at, ending, strlen(ending));
+  m->source_name = append_name(&at, name, ending);
+  m->header_name = append_name(&at, name, lang == SC_LANG_CPP ? ".hpp" : ".h");
   return m;
 }
 
@@ -56,6 +63,18 @@ static void free_texts(void *what) {
   sci_bytes_free(t->env, t->text[1]);
 }
 
+/* A backend's diagnostic is recorded already. */
+static void run(sci_env *env, const sci_backend *backend, const sci_render_request *request, char *out[2], size_t size[2]) {
+  sc_status status = backend->render(env, request, out, size);
+  if (status == SC_OK) return;
+  if (!env->n_diags) sci_fail(env, status, "the %s backend failed", backend->name);
+  sci_unwind(env);
+}
+
+static const char *name_of(const sc_program *p, const sc_c_options *options) {
+  return options && options->name ? options->name : p->name;
+}
+
 static sc_module *render(const sc_program *const *programs, size_t n, const sc_c_options *options) {
   const sc_program *p = programs[0];
   sci_env *env = &p->cx->env;
@@ -64,11 +83,36 @@ static sc_module *render(const sc_program *const *programs, size_t n, const sc_c
   texts *t = SCI_NEW(&env->scratch, texts);
   size_t size[2];
   t->env = env;
-  const sci_render_request request = {.program = p, .c = options, .more = programs + 1, .n_more = n - 1};
-  if (sci_backend_c.render(env, &request, t->text, size) != SC_OK) sci_unwind(env);
+  run(env, &sci_backend_c, &(sci_render_request){.program = p, .c = options, .more = programs + 1, .n_more = n - 1}, t->text, size);
   sci_defer(env, free_texts, t);
-  sc_lang lang = options ? options->lang : SC_LANG_C;
-  sc_module *m = make_module(env, options && options->name ? options->name : p->name, lang, t->text, size);
+  sc_module *m = make_module(env, name_of(p, options), ".c", options ? options->lang : SC_LANG_C, t->text, size);
+  sci_keep(env, t);
+  free_texts(t);
+  sci_leave(env, &fr);
+  return m;
+}
+
+sc_module *sc_render_llvm_program(const sc_program *p, const sc_c_options *options, sc_emit kind, const char *plugin_dir) {
+  static const char *const endings[] = {[SC_EMIT_LLVM] = ".ll", [SC_EMIT_ASM] = ".s", [SC_EMIT_OBJ] = ".o", [SC_EMIT_BITCODE] = ".bc"};
+  if (!p || (size_t)kind >= sizeof endings / sizeof *endings) return NULL;
+  sci_env *env = &p->cx->env;
+  sci_frame fr;
+  if (!SCI_TRY(env, &fr)) return NULL;
+  if (options && options->casadi) sci_fail(env, SC_ERR_ARGUMENT, "casadi: the layer is C; export C, or compile it");
+  const char *name = name_of(p, options), *prefix = options && options->prefix ? options->prefix : "";
+  texts *t = SCI_NEW(&env->scratch, texts);
+  char *code[2] = {NULL, NULL};
+  size_t size[2], code_size[2];
+  t->env = env;
+  const sci_backend *llvm = sci_llvm_plugin(env, plugin_dir);
+  run(env, &sci_backend_c, &(sci_render_request){.program = p, .c = options, .object = sci_asprintf(&env->scratch, "%s%s", name, endings[kind])},
+      t->text, size);
+  sci_defer(env, free_texts, t);
+  run(env, llvm, &(sci_render_request){.program = p, .emit = kind, .symbol = sci_asprintf(&env->scratch, "%s%s", prefix, name)}, code, code_size);
+  sci_bytes_free(env, t->text[0]);
+  t->text[0] = code[0];
+  size[0] = code_size[0];
+  sc_module *m = make_module(env, name, endings[kind], options ? options->lang : SC_LANG_C, t->text, size);
   sci_keep(env, t);
   free_texts(t);
   sci_leave(env, &fr);
@@ -141,18 +185,32 @@ static sc_module *render_casadi(sc_function *f, const sc_c_options *options, con
   return m;
 }
 
-sc_module *sc_render_c(const sc_function *f, const sc_c_options *options) {
-  if (!f) return NULL;
+static bool options_target(const sc_function *f, const sc_c_options *options, sc_target *target) {
   sci_env *env = &f->cx->env;
-  sc_target target;
   sci_frame fr;
-  if (!SCI_TRY(env, &fr)) return NULL;
-  find_target(env, options && options->cpu ? options->cpu : "generic", &target);
+  if (!SCI_TRY(env, &fr)) return false;
+  find_target(env, options && options->cpu ? options->cpu : "generic", target);
   sci_leave(env, &fr);
+  return true;
+}
+
+sc_module *sc_render_c(const sc_function *f, const sc_c_options *options) {
+  sc_target target;
+  if (!f || !options_target(f, options, &target)) return NULL;
   sc_lower_options lower = lowering(options, &target);
   if (options && options->casadi) return render_casadi((sc_function *)(uintptr_t)f, options, &lower);
   sc_program *p = sc_lower(f, &lower);
   sc_module *m = sc_render_c_program(p, options);
+  sc_program_destroy(p);
+  return m;
+}
+
+sc_module *sc_render_llvm(const sc_function *f, const sc_c_options *options, sc_emit kind, const char *plugin_dir) {
+  sc_target target;
+  if (!f || !options_target(f, options, &target)) return NULL;
+  sc_lower_options lower = lowering(options, &target);
+  sc_program *p = sc_lower(f, &lower);
+  sc_module *m = sc_render_llvm_program(p, options, kind, plugin_dir);
   sc_program_destroy(p);
   return m;
 }
@@ -163,6 +221,14 @@ const char *sc_module_name(const sc_module *m) {
 
 const char *sc_module_source(const sc_module *m) {
   return m ? m->source : NULL;
+}
+
+size_t sc_module_source_size(const sc_module *m) {
+  return m ? m->source_size : 0;
+}
+
+const char *sc_module_source_name(const sc_module *m) {
+  return m ? m->source_name : NULL;
 }
 
 const char *sc_module_header(const sc_module *m) {
@@ -189,6 +255,7 @@ enum { PATH_ROOM = 4096 };
 
 typedef struct output {
   const char *text;
+  size_t size;
   char path[PATH_ROOM], temporary[PATH_ROOM];
   bool existed, same; /* something is there; just this text is */
 } output;
@@ -210,8 +277,8 @@ static bool write_all(int file, const char *text, size_t n) {
 }
 
 /* Names the two files. A folder in the place of a file is found before anything is written. */
-static sc_status name_output(sc_module *m, output *o, const char *folder, const char *name, const char *ending) {
-  int n = snprintf(o->path, sizeof o->path, "%s/%s%s", folder, name, ending);
+static sc_status name_output(sc_module *m, output *o, const char *folder, const char *name) {
+  int n = snprintf(o->path, sizeof o->path, "%s/%s", folder, name);
   struct stat st;
   errno = n < 0 || (size_t)n + 32 > sizeof o->path ? ENAMETOOLONG : 0;
   if (errno) return problem(m, "could not write", folder);
@@ -252,7 +319,7 @@ static sc_status write_temporary(sc_module *m, output *o) {
     o->temporary[0] = 0;
     return problem(m, "could not create", o->path);
   }
-  bool written = write_all(file, o->text, strlen(o->text));
+  bool written = write_all(file, o->text, o->size);
   int reason = errno;
   bool closed = close(file) == 0;
   if (!written) errno = reason;
@@ -268,11 +335,11 @@ static sc_status move_into_place(sc_module *m, output *o) {
 sc_status sc_module_write(sc_module *m, const char *folder) {
   if (!m || !folder) return SC_ERR_ARGUMENT;
   m->error[0] = 0;
-  output files[2] = {{.text = m->header}, {.text = m->source}};
-  sc_status status = name_output(m, &files[0], folder, m->header_name, "");
-  if (status == SC_OK) status = name_output(m, &files[1], folder, m->name, ".c");
+  output files[2] = {{.text = m->header, .size = strlen(m->header)}, {.text = m->source, .size = m->source_size}};
+  sc_status status = name_output(m, &files[0], folder, m->header_name);
+  if (status == SC_OK) status = name_output(m, &files[1], folder, m->source_name);
   for (int i = 0; i < 2 && status == SC_OK; i++) {
-    files[i].same = holds(files[i].path, files[i].text, strlen(files[i].text));
+    files[i].same = holds(files[i].path, files[i].text, files[i].size);
     if (!files[i].same) status = write_temporary(m, &files[i]);
   }
   int moved = 0;

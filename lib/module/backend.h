@@ -14,6 +14,8 @@ typedef struct sci_render_request {
   const sci_program *program;
   const sc_c_options *c;   /* C renderer; NULL otherwise */
   sc_emit emit;            /* LLVM */
+  const char *symbol;      /* LLVM: of the entry; NULL: the program's name */
+  const char *object;      /* C renderer: the file that the header is for when that is no C source; NULL otherwise */
   const sci_program *const *more; /* C renderer: further entries of the same file, under the names of their programs */
   size_t n_more;
 } sci_render_request;

@@ -135,6 +135,8 @@ static void test_code() {
   CHECK(k(std::vector<std::vector<std::int32_t>>{{3, 4}})[0][1] == 8);
   CHECK(thrown([&] { k({{1, 2}}); }).status() == SC_ERR_DTYPE && thrown([&] { copy({{1, 2}}); }).status() == SC_ERR_SHAPE);
   CHECK(thrown([&] { copy({{1, 2, 3}, {4}}); }).status() == SC_ERR_ARGUMENT);
+  CHECK(f.render_llvm(SC_EMIT_OBJ, {}, SCALY_TEST_PLUGIN_DIR).source().substr(1, 3) == "ELF" &&
+        p.render_llvm(SC_EMIT_ASM, {}, SCALY_TEST_PLUGIN_DIR).source_name() == "f.s");
   CHECK(p.emit_llvm(SC_EMIT_LLVM, options).find("define") != std::string::npos && p.jit(options)({{1, 2, 3}})[0][0] > 15);
 #endif
 }
