@@ -48,10 +48,30 @@ static const char text[] =
     "      prog.store prog.add(%z, 1), %b[%k]\n"
     "    }\n"
     "  }\n"
-    "  prog.proc @f(%x: memref<4xfloat64>, %y: memref<6xfloat64 output>, %z: memref<4xfloat64 output>) "
+    "  prog.proc @f(%x: memref<4xfloat64>, %y: memref<6xfloat64 output>, %z: memref<4xfloat64 output>, "
+    "%s: memref<4xfloat64 output>) "
     "{lowering=\"block\"} {\n"
     "    prog.local %u : memref<4xfloat64>\n"
     "    prog.local %q : memref<4xfloat64>\n"
+    "    prog.local %a : memref<4xfloat64>\n"
+    "    prog.local %b : memref<4xfloat64>\n"
+    "    prog.for %c = 0 to 4 step 1 {kind=independent} { prog.store 0, %a[%c] }\n"
+    "    prog.for %d = 0 to 4 step 1 {kind=independent} { prog.store 0, %b[%d] }\n"
+    "    prog.for %e = 0 to 2 step 1 {kind=independent} {\n"
+    "      %f = prog.load %a[%e]\n"
+    "      %g = prog.load %x[%e]\n"
+    "      prog.store prog.add(%f, %g), %a[%e]\n"
+    "    }\n"
+    "    prog.for %h = 0 to 2 step 1 {kind=independent} {\n"
+    "      %t = prog.load %b[prog.mul(%h, 2)]\n"
+    "      %v = prog.load %x[%h]\n"
+    "      prog.store prog.add(%t, %v), %b[prog.mul(%h, 2)]\n"
+    "    }\n"
+    "    prog.for %w = 0 to 4 step 1 {kind=independent} {\n"
+    "      %aa = prog.load %a[%w]\n"
+    "      %bb = prog.load %b[%w]\n"
+    "      prog.store prog.add(%aa, %bb), %s[%w]\n"
+    "    }\n"
     "    %dead = prog.load %x[0]\n"
     "    %late = prog.load %x[1]\n"
     "    prog.store 5, %y[5]\n"
@@ -181,7 +201,7 @@ static void check_settled(sc_context *cx, const sc_program *p) {
   sc_program_stats s = sc_program_statistics(q);
   cr_expect_eq(s.procedures, 2);
   cr_expect_eq(s.math_calls, 4 + 2);
-  cr_expect_eq(s.stores, 4 + 2 + 4 + 4 + 4);
+  cr_expect_eq(s.stores, 4 + 2 + 4 + 4 + 4 + (4 + 2 + 2), "%lld", (long long)s.stores);
   sc_string_free(cx, a);
   sc_string_free(cx, b);
   sc_program_destroy(again);
