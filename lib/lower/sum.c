@@ -1,8 +1,9 @@
 /* Owns the order of sums, maxima and minima, as lower.h states it.
  *
  * A sum over terms whose digits have several strides keeps the outer digits as loops; the innermost digit is cut by the
- * number of partial sums. 32 partial sums live in a small buffer, so that the loop over them is independent; the loop
- * around is then serial, for all sums share that buffer. */
+ * number of partial sums. 32 partial sums are names of an independent loop over a few of them, which lanes fill, and what they leave goes through
+ * a small buffer; the loop around is then serial, for all sums share that buffer. Where the kept index moves along memory and the terms do
+ * not, lanes are for the loop around, and all 32 are names of its body. */
 #include "lib/lower/state.h"
 
 #include <math.h>
@@ -13,6 +14,7 @@ enum { FEW = 8, SOME = 64, QUARTERS = 4, PARTIALS = 32, BLOCK = 4096 };
 typedef struct sum_at {
   sci_lowering *l;
   const sci_sums *sums;
+  bool by_kept; /* the loop around has the lanes */
   sci_val base[2];
   sci_val digit[SCI_MAX_DIGITS];
 } sum_at;
@@ -143,46 +145,94 @@ static sci_val sum_in_quarters(sum_at *s, sci_block_builder *b) {
   return combine(s, combine(s, v[0], v[1]), combine(s, v[2], v[3]));
 }
 
-/* part[j] gets `value` (SCI_NIL: itself combined with part[j + from], or with the term at digit + j when from is 0) for
- * j < n. */
-static void each_part(sum_at *s, sci_block_builder *b, sci_buf part, int64_t n, int64_t from, sci_val value,
-                      sci_val digit) {
-  sci_store *st = s->l->s;
+/* 32 partial sums as `n` names for `width` iterations each: partial i * width + j is name i of iteration j. */
+typedef struct streams {
+  int64_t n, width;
+  sci_name p[PARTIALS];
+} streams;
+
+/* As many iterations as the target has lanes, for one load per name and lane; not fewer than lanes are worth. */
+static streams streams_for(const sum_at *s) {
+  enum { FEWEST = 4, MOST = 16 };
+  if (s->by_kept) return (streams){.n = PARTIALS, .width = 1};
+  const sc_target *t = s->l->target;
+  int64_t lanes = (t->isa == SC_ISA_GENERIC ? FEWEST : t->lanes) * (s->sums->dtype == SC_FLOAT32 ? 2 : 1);
+  int64_t width = lanes < FEWEST ? FEWEST : lanes > MOST ? MOST : lanes;
+  return (streams){.n = PARTIALS / width, .width = width};
+}
+
+/* Name i gets the term at `start` + i * width + j. */
+static void add_to_streams(sum_at *s, sci_block_builder *b, const streams *u, int64_t n, sci_val start, sci_val j) {
   uint32_t last = s->sums->term[0].n - 1;
+  for (int64_t i = 0; i < n; i++)
+    add_to_name(s, b, u->p[i], last, sci_idx_add(s->l->s, sci_idx_add(s->l->s, start, j), number(s, i * u->width)));
+}
+
+/* part[i] is combined with the term at `start` + i, for `n` of them from `from` on. */
+static void add_rest(sum_at *s, sci_block_builder *b, sci_buf part, int64_t from, int64_t n, sci_val start) {
+  sci_store *st = s->l->s;
   sci_block_builder body;
   sci_var j = sci_new_var(st, "j");
-  sci_val at = sci_val_var(st, j);
+  sci_val at = sci_idx_add(st, sci_val_var(st, j), number(s, from));
   sci_block_begin(&body, st);
-  if (value == SCI_NIL) {
-    sci_val p = sci_emit_load(&body, st, part, at, NULL);
-    s->digit[last] = sci_idx_add(st, digit, at);
-    sci_val more = from ? sci_emit_load(&body, st, part, sci_idx_add(st, at, number(s, from)), NULL) : term(s, &body);
-    value = combine(s, p, more);
-  }
-  sci_emit_store(&body, part, at, value);
+  sci_val p = sci_emit_load(&body, st, part, at, NULL);
+  s->digit[s->sums->term[0].n - 1] = sci_idx_add(st, start, at);
+  sci_emit_store(&body, part, at, combine(s, p, term(s, &body)));
   loop(s, b, SCI_LOOP_INDEPENDENT, j, n, &body);
 }
 
-/* The sum of `n` terms per outer digit from `start` on, in 32 partial sums. */
+/* Halves until one is left: first with loops, the last few at once. */
+static sci_val halve(sum_at *s, sci_block_builder *b, sci_buf part, int64_t n) {
+  enum { AT_ONCE = 8 };
+  sci_store *st = s->l->s;
+  for (; n > AT_ONCE; n /= 2) {
+    sci_block_builder body;
+    sci_var j = sci_new_var(st, "j");
+    sci_val at = sci_val_var(st, j);
+    sci_block_begin(&body, st);
+    sci_val p = sci_emit_load(&body, st, part, at, NULL);
+    sci_emit_store(&body, part, at, combine(s, p, sci_emit_load(&body, st, part, sci_idx_add(st, at, number(s, n / 2)), NULL)));
+    loop(s, b, SCI_LOOP_INDEPENDENT, j, n / 2, &body);
+  }
+  sci_val v[AT_ONCE];
+  for (int64_t i = 0; i < n; i++) v[i] = sci_emit_load(b, st, part, number(s, i), NULL);
+  for (; n > 1; n /= 2)
+    for (int64_t i = 0; i < n / 2; i++) v[i] = combine(s, v[i], v[i + n / 2]);
+  return v[0];
+}
+
+/* The sum of `n` terms per outer digit from `start` on, in 32 partial sums. The loop over those in lanes is outside: its partial sums are names.
+ * What is left over goes to them too as far as it fills iterations, and they are halved while that combines names. */
 static sci_val sum_block(sum_at *s, sci_block_builder *b, sci_buf part, sci_val start, int64_t n) {
   sci_store *st = s->l->s;
-  uint32_t last = s->sums->term[0].n - 1;
-  sci_val none = number(s, 0);
-  each_part(s, b, part, PARTIALS, 0, identity(s), none);
-  if (n >= PARTIALS) {
+  streams u = streams_for(s);
+  int64_t whole = n / PARTIALS, rest = n % PARTIALS;
+  sci_val end = sci_idx_add(st, start, number(s, whole * PARTIALS));
+  sci_block_builder lanes, *each = s->by_kept ? b : &lanes;
+  sci_var j = s->by_kept ? SCI_NIL : sci_new_var(st, "j");
+  sci_val at = s->by_kept ? number(s, 0) : sci_val_var(st, j);
+  sci_block_begin(&lanes, st);
+  for (int64_t i = 0; i < u.n; i++) u.p[i] = sci_emit_mutable(each, st, identity(s), NULL);
+  if (whole) {
     outer_loops o;
-    sci_block_builder body, *around = open_outer(s, &o, last, b);
+    sci_block_builder body, *around = open_outer(s, &o, s->sums->term[0].n - 1, each);
     sci_var k = sci_new_var(st, "k");
     sci_block_begin(&body, st);
-    each_part(s, &body, part, PARTIALS, 0, SCI_NIL, times(s, sci_val_var(st, k), PARTIALS, start));
-    loop(s, around, SCI_LOOP_REDUCE, k, n / PARTIALS, &body);
-    close_outer(s, &o, b);
+    add_to_streams(s, &body, &u, u.n, times(s, sci_val_var(st, k), PARTIALS, start), at);
+    loop(s, around, SCI_LOOP_REDUCE, k, whole, &body);
+    close_outer(s, &o, each);
   }
-  if (n % PARTIALS)
-    each_part(s, b, part, n % PARTIALS, 0, SCI_NIL, sci_idx_add(st, start, number(s, n - n % PARTIALS)));
-  for (int64_t h = PARTIALS / 2; h > 1; h /= 2) each_part(s, b, part, h, h, SCI_NIL, none);
-  sci_val first = sci_emit_load(b, st, part, none, NULL);
-  return combine(s, first, sci_emit_load(b, st, part, number(s, 1), NULL));
+  add_to_streams(s, each, &u, rest / u.width, end, at);
+  int64_t left = rest % u.width ? u.n : 1;
+  sci_val p[PARTIALS];
+  for (int64_t i = 0; i < u.n; i++) p[i] = sci_val_name(st, u.p[i]);
+  for (int64_t h = u.n / 2; h >= left; h /= 2)
+    for (int64_t i = 0; i < h; i++) p[i] = combine(s, p[i], p[i + h]);
+  if (s->by_kept) return p[0];
+  for (int64_t i = 0; i < left; i++) sci_emit_store(each, part, sci_idx_add(st, at, number(s, i * u.width)), p[i]);
+  loop(s, b, SCI_LOOP_INDEPENDENT, j, u.width, each);
+  if (rest % u.width) add_rest(s, b, part, rest - rest % u.width, rest % u.width, end);
+  return halve(s, b, part, left * u.width);
 }
 
 /* Neighbours combine until one is left; in place, so in order. */
@@ -216,16 +266,26 @@ static sci_val sum_in_blocks(sum_at *s, sci_block_builder *b, sci_buf part, sci_
   return sci_emit_load(b, st, sums, number(s, 0), NULL);
 }
 
+/* Whether neighbours along the innermost kept loop are neighbours in memory, of the result and the first operand, and successive terms are not. */
+static bool moves_along(const sci_nest *nest, const sci_sums *sums) {
+  enum { FEWEST = 4 };
+  uint32_t last = nest->n - 1;
+  const sci_digits *t = &sums->term[0];
+  return nest->n && sums->x[0].place && nest->extent[last] >= FEWEST && nest->stride[0][last] == 1 && nest->stride[1][last] == 1 && t->n &&
+         t->d[t->n - 1].stride != 1;
+}
+
 sci_val sci_sum_terms(sci_lowering *l, sci_sums *sums, const sci_place *to) {
   const sci_place *places[] = {to, sums->x[0].place, sums->n > 1 ? sums->x[1].place : NULL};
   sci_nest nest;
   sci_nest_fit(&nest, 3, places);
   int64_t n = sums->n_terms, blocks = (n + BLOCK - 1) / BLOCK;
   sci_buf part = SCI_NIL, block_sums = SCI_NIL;
-  if (n >= SOME) part = sci_private(l, sums->dtype, PARTIALS, "part");
+  bool by_kept = to && n >= SOME && n <= BLOCK && moves_along(&nest, sums);
+  if (n >= SOME && !by_kept) part = sci_private(l, sums->dtype, PARTIALS, "part");
   if (n > BLOCK) block_sums = sci_private(l, sums->dtype, blocks, "block_sums");
   sci_nest_begin(l, &nest, &l->top);
-  sum_at s = {.l = l, .sums = sums};
+  sum_at s = {.l = l, .sums = sums, .by_kept = by_kept};
   for (uint32_t x = 0; x < sums->n; x++)
     if (places[x + 1]) s.base[x] = sci_nest_index(l, &nest, x + 1);
   sci_block_builder *b = sci_nest_body(&nest);
@@ -235,6 +295,6 @@ sci_val sci_sum_terms(sci_lowering *l, sci_sums *sums, const sci_place *to) {
                           : sum_block(&s, b, part, number(&s, 0), sums->term[0].d[sums->term[0].n - 1].extent);
   if (!to) return sci_value_at(l->s, v)->kind == SCI_V_NAME ? v : sci_emit_let(b, l->s, v, NULL);
   sci_write(l, b, to, sci_nest_index(l, &nest, 0), v);
-  sci_nest_end(l, &nest, n < SOME ? SCI_LOOP_INDEPENDENT : SCI_LOOP_SERIAL);
+  sci_nest_end(l, &nest, n < SOME || by_kept ? SCI_LOOP_INDEPENDENT : SCI_LOOP_SERIAL);
   return SCI_NIL;
 }

@@ -10,7 +10,7 @@
 #include "lib/passes/passes.h"
 #include "lib/program/ranges.h"
 
-enum { FUSE_MAX_LOOPS = 8, FUSE_MAX_INSTANCES = 16 };
+enum { FUSE_MAX_LOOPS = 8, FUSE_MAX_INSTANCES = 48 };
 
 typedef struct fuse_block {
   uint32_t parent, depth;

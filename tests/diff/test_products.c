@@ -88,3 +88,35 @@ Test(products, operands) {
   output(&b, sc_matmul(sc_exp(x), sc_transpose(sc_sin(x))));
   check(&b, "operands", false);
 }
+
+/* Sums, maxima and products by vectors whose lengths are around the partial sums and blocks, along memory and across. */
+Test(products, reductions, .timeout = 240) {
+  static const int64_t lengths[] = {63, 64, 65, 95, 96, 100, 127, 1000, 4096, 4097, 8200};
+  for (sc_dtype dtype = SC_FLOAT64; dtype <= SC_FLOAT32; dtype++) {
+    builder b = {.cx = sc_context_create(NULL)};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+      int64_t n = lengths[i];
+      sc_expr x = input(&b, dtype, 1, &n), y = input(&b, dtype, 1, &n);
+      output(&b, sc_sum(x));
+      output(&b, sc_matmul(x, y));
+      output(&b, sc_max(sc_mul(x, y)));
+    }
+    check(&b, "reductions", dtype == SC_FLOAT64);
+  }
+}
+
+Test(products, axes, .timeout = 240) {
+  builder b = {.cx = sc_context_create(NULL)};
+  for (int64_t n = 64; n <= 100; n += 36) {
+    sc_expr x = input(&b, SC_FLOAT64, 2, (int64_t[]){n, 9}), y = input(&b, SC_FLOAT64, 2, (int64_t[]){3, n}), v = input(&b, SC_FLOAT64, 1, &n);
+    sc_expr z = input(&b, SC_FLOAT32, 3, (int64_t[]){4, 32, 11});
+    output(&b, sc_sum_axes(x, 1, (int[]){0}));
+    output(&b, sc_sum_axes(y, 1, (int[]){1}));
+    output(&b, sc_min_axes(sc_exp(x), 1, (int[]){0}));
+    output(&b, sc_matmul(sc_transpose(x), v));
+    output(&b, sc_matmul(y, v));
+    output(&b, sc_sum_axes(z, 2, (int[]){0, 1}));
+    output(&b, sc_sum_axes(z, 2, (int[]){1, 2}));
+  }
+  check(&b, "axes", true);
+}

@@ -134,9 +134,10 @@ static const struct {
     {"(%x: tensor<3x7xfloat64>) -> (%y) { return sum(%x) {axes=[1]} }", "independent 1 reduce 1 loads 1 stores 1"},
     {"(%x: tensor<8xfloat64>) -> (%y) { return max(%x) }", "reduce 1 loads 4 stores 1"},
     {"(%x: tensor<10xfloat64>) -> (%y) { return sum(%x) }", "reduce 1 loads 6 stores 1"},
-    {"(%x: tensor<96xfloat64>) -> (%y) { return sum(%x) }", "independent 6 reduce 1 loads 12 stores 7 locals 32"},
+    {"(%x: tensor<96xfloat64>) -> (%y) { return sum(%x) }", "independent 1 reduce 1 loads 12 stores 2 locals 32"},
     {"(%x: tensor<3x64xfloat64>) -> (%y) { return sum(%x) {axes=[1]} }",
-     "independent 6 reduce 1 serial 1 loads 12 stores 7 locals 32"},
+     "independent 1 reduce 1 serial 1 loads 12 stores 2 locals 32"},
+    {"(%x: tensor<64x5xfloat64>) -> (%y) { return sum(%x) {axes=[0]} }", "independent 1 reduce 1 loads 32 stores 1"},
     {"(%x: tensor<0xfloat64>) -> (%y) { return sum(%x) }", "stores 1"},
     /* products */
     {"(%a: tensor<4x5xfloat64>, %b: tensor<5x6xfloat64>) -> (%y) { return matmul(%a, %b) }",
