@@ -25,9 +25,19 @@ typedef struct sc_named {
   const sc_pattern *pattern; /* outputs only: `expr` is the rank-1 vector of stored values. NULL: dense */
 } sc_named;
 
-/* Array and count in one argument pair: sc_function_create(cx, "f", SC_IN({"x", x}), SC_OUT({"y", y})). */
-#define SC_IN(...) (const sc_named[]){__VA_ARGS__}, sizeof((const sc_named[]){__VA_ARGS__}) / sizeof(sc_named)
-#define SC_OUT(...) (const sc_named[]){__VA_ARGS__}, sizeof((const sc_named[]){__VA_ARGS__}) / sizeof(sc_named)
+/* Array and count in one argument pair, in C: sc_function_create(cx, "f", SC_IN({"x", x}), SC_OUT({"y", y})). (C++ has scaly.hpp.)
+ * Leaving the pattern out is no cause for a warning: gcc gives none in an array with a designator, clang can be told. */
+#if defined(__clang__)
+#define SC_NAMED_LIST(...)                                                                                             \
+  _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wmissing-field-initializers\"")(             \
+      const sc_named[]){__VA_ARGS__} _Pragma("clang diagnostic pop")
+#elif defined(__GNUC__) && !defined(__cplusplus)
+#define SC_NAMED_LIST(...) (const sc_named[]){[0] = __VA_ARGS__}
+#else
+#define SC_NAMED_LIST(...) (const sc_named[]){__VA_ARGS__}
+#endif
+#define SC_IN(...) SC_NAMED_LIST(__VA_ARGS__), sizeof(SC_NAMED_LIST(__VA_ARGS__)) / sizeof(sc_named)
+#define SC_OUT(...) SC_IN(__VA_ARGS__)
 
 /* Checks that every reachable input is declared, that names are unique identifiers, that patterns fit.
  * Copies names and patterns. NULL on failure. The function lives until sc_function_release, or the context's end. */

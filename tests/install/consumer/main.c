@@ -9,7 +9,7 @@ int main(void) {
   const int64_t shape[] = {3};
   sc_expr x = sc_input(cx, "x", SC_FLOAT64, 1, shape);
   sc_expr y = sc_sum(sc_mul(x, x));
-  sc_function *f = sc_function_create(cx, "f", SC_IN({.name = "x", .expr = x}), SC_OUT({.name = "y", .expr = y}));
+  sc_function *f = sc_function_create(cx, "f", SC_IN({"x", x}), SC_OUT({"y", y}));
   sc_module *m = sc_render_c(f, NULL);
   printf("c: %d ", m && strstr(sc_module_source(m), "int f("));
   sc_module_destroy(m);

@@ -16,9 +16,9 @@ static sc_function *squared(sc_context *cx, int depth, bool calls) {
   for (int k = 0; k < depth; k++) {
     if (calls && f) z = sc_call(f, &x, 1, 0);
     z = sc_mul(sc_add(sc_mul(z, z), z), sc_scalar(cx, 0.5));
-    if (calls) f = sc_function_create(cx, "step", SC_IN({"x", x, NULL}), SC_OUT({"f", z, NULL}));
+    if (calls) f = sc_function_create(cx, "step", SC_IN({"x", x}), SC_OUT({"f", z}));
   }
-  return calls ? f : sc_function_create(cx, "t", SC_IN({"x", x, NULL}), SC_OUT({"f", z, NULL}));
+  return calls ? f : sc_function_create(cx, "t", SC_IN({"x", x}), SC_OUT({"f", z}));
 }
 
 /* Nodes that the derivative adds to the context, and its value against the recurrence. */
@@ -66,12 +66,12 @@ static sc_function *mapped(sc_context *cx, int64_t length, bool computed) {
   sc_expr a = sc_at(w, 0), b = sc_at(w, 1), d = sc_at(w, 2);
   sc_expr r =
       sc_stack((sc_expr[]){sc_mul(sc_sin(sc_mul(a, b)), sc_at(c, 0)), sc_mul(sc_exp(sc_mul(d, sc_at(c, 1))), b)}, 2, 0);
-  sc_function *stage = sc_function_create(cx, "stage", SC_IN({"w", w, NULL}, {"c", c, NULL}), SC_OUT({"r", r, NULL}));
+  sc_function *stage = sc_function_create(cx, "stage", SC_IN({"w", w}, {"c", c}), SC_OUT({"r", r}));
   sc_expr x = sc_input(cx, "x", SC_FLOAT64, 1, &n), p = sc_input(cx, "p", SC_FLOAT64, 1, &two),
           args[] = {computed ? sc_tanh(x) : x, p};
   sc_expr y = sc_vmap_windows(stage, length, args, 2, (int64_t[]){0, 0}, (int64_t[]){2, 0}, 0);
-  return sc_function_create(cx, "t", SC_IN({"x", x, NULL}, {"p", p, NULL}),
-                            SC_OUT({"y", y, NULL}, {"f", sc_sumsqr(y), NULL}));
+  return sc_function_create(cx, "t", SC_IN({"x", x}, {"p", p}),
+                            SC_OUT({"y", y}, {"f", sc_sumsqr(y)}));
 }
 
 static size_t statements_of(int64_t length, bool computed, const char *request, size_t *bytes) {
