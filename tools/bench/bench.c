@@ -260,7 +260,7 @@ int main(int argc, char **argv) {
   }
   describe(&s);
   print_header(&s);
-  if (!s.passes) {
+  if (!s.passes && !s.way) {
     bench_core(&s);
     bench_process(&s);
   }

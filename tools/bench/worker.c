@@ -131,6 +131,8 @@ static subject make_by_hand(const task *t, const sc_function *f, outcome *o) {
     snprintf(sizes[k], sizeof sizes[k], "-DHAND_%c=%" PRId64, name[0] & ~32, t->r->problem.size[k]);
     flags[n++] = sizes[k];
   }
+  const char *more = getenv("SCALY_HAND_FLAG"); /* for tests: another width */
+  if (more && *more) flags[n++] = more;
   snprintf(path, sizeof path, SCALY_TEST_SOURCE_DIR "/tests/data/hand/%s", t->way->file);
   foreign_source source = {path, sc_function_name(f), compiler, flags, libraries[0] ? libraries : libraries + 1};
   if (!foreign_open(&module, &source, o->gate, sizeof o->gate)) return (subject){0};

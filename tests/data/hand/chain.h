@@ -22,7 +22,10 @@
 enum { MOVING = HAND_M - 2, MASSES = HAND_M - 1, STATES = 3 * (2 * HAND_M - 3), STAGE = STATES + 3, Q = 3 * MASSES };
 
 INLINE vec square_root(vec x) {
-#if W == 8
+#ifdef HAND_LANES
+  for (int l = 0; l < W; l++) x[l] = __builtin_sqrt(x[l]);
+  return x;
+#elif W == 8
   return (vec)_mm512_sqrt_pd((__m512d)x);
 #elif W == 4
   return (vec)_mm256_sqrt_pd((__m256d)x);

@@ -2,13 +2,17 @@
  *
  * Each kernel file is one translation unit with the entry of an exported module. Lane l of a vector is stage k + l: a
  * chunk of W stages is computed at once, its inputs are loaded as they lie and transposed in registers, and so are its
- * results. W follows the compiler's target: 8 with AVX-512, 4 with AVX2, 2 otherwise. Needs glibc's libmvec. */
+ * results. W follows the compiler's target: 8 with AVX-512, 4 with AVX2, 2 otherwise. Needs glibc's libmvec.
+ * -DHAND_LANES=n sets W on any target, at any speed: mathematics goes lane by lane. */
 #ifndef SCALY_HAND_H
 #define SCALY_HAND_H
 
 #include <string.h>
 
-#ifdef __AVX512F__
+#ifdef HAND_LANES
+#define W HAND_LANES
+#define VECTOR_MATH(name) by_lanes_##name
+#elif defined __AVX512F__
 #define W 8
 #define VECTOR_MATH(name) _ZGVeN8v_##name
 #elif defined __AVX2__
@@ -23,10 +27,20 @@
 typedef double vec __attribute__((vector_size(8 * W)));
 typedef double loose __attribute__((vector_size(8 * W), aligned(8), may_alias)); /* in memory, at any element */
 
-vec VECTOR_MATH(sin)(vec);
-vec VECTOR_MATH(cos)(vec);
-vec VECTOR_MATH(tanh)(vec);
-vec VECTOR_MATH(exp)(vec);
+#ifdef HAND_LANES
+#define ROUTINE(name)                                                                                                  \
+  static inline vec by_lanes_##name(vec x) {                                                                           \
+    for (int l = 0; l < W; l++) x[l] = __builtin_##name(x[l]);                                                         \
+    return x;                                                                                                          \
+  }
+#else
+#define ROUTINE(name) vec VECTOR_MATH(name)(vec);
+#endif
+ROUTINE(sin)
+ROUTINE(cos)
+ROUTINE(tanh)
+ROUTINE(exp)
+#undef ROUTINE
 
 INLINE vec load(const double *p) {
   return *(const loose *)p;
