@@ -53,6 +53,14 @@ bad 1 'no_such_pass' show f.scaly --passes=-no_such_pass
 good show f.scaly --stats
 out_has '^operations +[1-9]'
 out_has '^pass +changes +ms$'
+cat >colors.scaly <<'EOF'
+expr.func @stage(%x: tensor<3xfloat64>) -> (%r) { return exp(mul(matmul(reshape(concat(%x, %x, %x) {axis=0}) {shape=[3, 3]}, %x), %x)) }
+expr.func @c(%z: tensor<9xfloat64>) -> (%y) { return vmap(%z) {callee="stage", length=4, starts=[0], strides=[2]} }
+EOF
+good show colors.scaly --stats --out spjac:y:z
+out_has '^matrix +nonzeros +compressed +coloring +colors +order$'
+out_has '^jac_stage\.jac +9 +9 +column +3 +natural$'
+out_has '^c_spjac_y_z\.spjac_y_z +36 +0 +none +0 +-$'
 good show f.scaly --dot
 out_has '^digraph "f" \{$'
 out_has 'label="sin\\nfloat64 3"'

@@ -1,4 +1,4 @@
-/* Owns the failing allocator: the pipeline from builders to rendered C survives the failure of each of its allocations.
+/* Owns the failing allocator: the pipeline from builders to rendered C, and derivatives, survive the failure of each of their allocations.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -68,30 +68,67 @@ static bool after_building(sc_context *cx, sc_function *f) {
   return fine;
 }
 
-static bool attempt(failing *a, int64_t fail_at, sc_status *status) {
+static bool to_c(sc_context *cx) {
+  sc_function *f = build(cx);
+  return f && after_building(cx, f);
+}
+
+/* Derivatives with one that is brought along, patterns and colorings. */
+static bool derivatives(sc_context *cx) {
+  const int64_t two = 2, n = 6;
+  sc_expr w = sc_input(cx, "w", SC_FLOAT64, 1, &two), v = sc_input(cx, "v", SC_FLOAT64, 1, &two);
+  sc_function *plain = sc_function_create(cx, "g", SC_IN({"w", w}), SC_OUT({"r", sc_mul(w, sc_sin(w))}));
+  sc_function *jvp = sc_function_create(cx, "g_jvp", SC_IN({"w", w}, {"v", v}), SC_OUT({"r", sc_mul(v, sc_cos(w))}));
+  sc_function *g = plain && jvp ? sc_custom_derivative(plain, jvp, NULL, NULL) : NULL;
+  sc_expr x = sc_input(cx, "x", SC_FLOAT64, 1, &n),
+          y = g ? sc_vmap_windows(g, 5, &x, 1, (const int64_t[]){0}, (const int64_t[]){1}, 0) : x;
+  sc_function *f =
+      g ? sc_function_create(cx, "f", SC_IN({"x", x}), SC_OUT({"y", y}, {"s", sc_exp(sc_sumsqr(y))})) : NULL;
+  sc_request r[] = {SC_ADJ("y", "x"), SC_SPJAC("y", "x"), SC_SPHESS("s", "x", SC_TRIANGLE_FULL)};
+  sc_function *d = f ? sc_function_derive(f, NULL, r, 3, NULL) : NULL;
+  sc_sparsity *s = d ? sc_sparsity_hessian(f, "s", "x", SC_TRIANGLE_FULL, SC_CSR) : NULL;
+  const sc_coloring *c =
+      s ? sc_coloring_hessian(cx, sc_sparsity_pattern(s), &(sc_coloring_options){.method = SC_COLORING_ACYCLIC}) : NULL;
+  const sc_coloring *j = c ? sc_coloring_jacobian(cx, sc_function_output_pattern(d, 1), NULL) : NULL;
+  sc_matrix_report reports[4];
+  bool fine = j && sc_function_matrices(d, reports, 4) > 0;
+  sc_coloring_destroy(j);
+  sc_coloring_destroy(c);
+  sc_sparsity_destroy(s);
+  return fine;
+}
+
+static bool attempt(failing *a, int64_t fail_at, bool body(sc_context *cx), sc_status *status) {
   *a = (failing){.left = fail_at};
   sc_allocator allocator = {reallocate, a};
   sc_context *cx = sc_context_create(&allocator);
   *status = SC_ERR_MEMORY;
   if (!cx) return false;
-  sc_function *f = build(cx);
-  bool fine = f && after_building(cx, f);
+  bool fine = body(cx);
   if (!fine) *status = sc_context_error(cx) ? sc_context_error(cx)->status : SC_OK;
   sc_context_destroy(cx);
   return fine;
 }
 
-Test(memory, each_allocation_fails_once, .timeout = 240) {
+static void fail_each(bool body(sc_context *cx)) {
   failing a;
   sc_status status;
-  cr_assert(attempt(&a, -1, &status));
+  cr_assert(attempt(&a, -1, body, &status));
   cr_expect_eq(a.held, 0);
   int64_t total = a.calls;
   cr_expect_gt(total, 20);
   for (int64_t k = 0; k < total; k++) {
-    bool fine = attempt(&a, k, &status);
+    bool fine = attempt(&a, k, body, &status);
     cr_expect(a.held == 0, "allocation %d: %zu bytes are not freed", (int)k, a.held);
     cr_expect(!fine, "allocation %d failed unnoticed", (int)k);
     cr_expect_eq(status, SC_ERR_MEMORY, "allocation %d: the diagnostic says %s", (int)k, sc_status_name(status));
   }
+}
+
+Test(memory, each_allocation_fails_once, .timeout = 240) {
+  fail_each(to_c);
+}
+
+Test(memory, each_allocation_of_derivatives_fails_once, .timeout = 240) {
+  fail_each(derivatives);
 }
