@@ -146,7 +146,12 @@ static void compile_programs(sci_env *env, const sci_compile_request *request, s
   sci_llvm_emitter *e = emit_all(env, programs, symbols, n, target);
   later *l = NULL;
   out->tier = request->tier == SC_TIER_FAST ? SC_TIER_FAST : SC_TIER_BEST;
-  if (request->tier == SC_TIER_AUTO && count_instructions(e->module) > BEST_AT_ONCE) {
+#ifdef SCALY_LLVM_SHARED
+  const bool later_works = false; /* libLLVM destroys its globals at exit, whatever still runs */
+#else
+  const bool later_works = true;
+#endif
+  if (later_works && request->tier == SC_TIER_AUTO && count_instructions(e->module) > BEST_AT_ONCE) {
     out->tier = SC_TIER_FAST;
     target = sci_llvm_machine_get(env, t, true, true);
     l = new_later(env, t, symbols, n);

@@ -12,6 +12,15 @@ static pthread_rwlock_t compiling;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static atomic_bool broken;
 
+/* LLVM's globals are never destroyed: that would happen in the order they came to life in, some in the middle of a compilation, and a thread
+ * may still be compiling when the process ends. The linker gives this the name under which C++ registers destructors (CMakeLists.txt). */
+int sci_llvm_forget(void (*destructor)(void *), void *object, void *library);
+
+int sci_llvm_forget(void (*destructor)(void *), void *object, void *library) {
+  (void)destructor, (void)object, (void)library;
+  return 0;
+}
+
 static void before_fork(void) {
   pthread_rwlock_wrlock(&compiling);
 }

@@ -2,6 +2,7 @@
 #ifndef SCALY_KERNEL_H
 #define SCALY_KERNEL_H
 
+#include "scaly/derive.h"
 #include "scaly/module.h"
 
 SC_BEGIN_DECLS
@@ -30,6 +31,17 @@ typedef struct sc_jit_options {
   const sc_lower_options *lower; /* NULL: defaults, host target */
   const char *plugin_dir;        /* where libscaly-llvm.so is; NULL: beside the library, then the install prefix */
   sc_tier tier;
+
+  /* sc_jit only: compiles what these derive from the function (sc_function_derive with these options) instead of the function itself. A hit
+   * in the cache then derives nothing. */
+  const sc_request *requests;
+  size_t n_requests;
+  const sc_options *derive;
+
+  /* The folder of the cache (scaly/cache.h); NULL: none. What it has is loaded instead of being compiled, without LLVM; what was compiled
+   * for the best tier is put there. In this process, kernels of the same function and options share their code. Tier fast goes past it. */
+  const char *cache_dir;
+  bool rebuild; /* compile in any case, and replace what the cache has */
 } sc_jit_options;
 
 /* Threads of this process that compile in the background, 0 to 16; 1 unless set. With 0, tier `auto` compiles its best code at once.
@@ -69,6 +81,9 @@ SC_API sc_entry sc_kernel_entry(const sc_kernel *k);
 /* Waits until nothing is being compiled for the kernel in the background. Anything but SC_OK: that failed, and the fast code stays. */
 SC_API sc_status sc_kernel_wait(sc_kernel *k);
 SC_API sc_tier sc_kernel_tier(const sc_kernel *k); /* of the code there is now: fast or best */
+/* Why the cache could not be used for the kernel as asked (an unwritable folder, code that cannot be stored); NULL: nothing to tell. What is
+ * compiled in the background is stored when it is ready. */
+SC_API const char *sc_kernel_warning(const sc_kernel *k);
 SC_API size_t sc_kernel_workspace_bytes(const sc_kernel *k);
 SC_API size_t sc_kernel_code_bytes(const sc_kernel *k);
 
@@ -89,6 +104,7 @@ SC_API const sc_port *sc_kernel_output(const sc_kernel *k, size_t i);
 
 /* Milliseconds spent making the kernel, by stage; a stage that did not happen is 0. */
 typedef struct sc_compile_times {
+  double cache;   /* the cache: key, reading, loading, writing */
   double lower;   /* expression graph to optimized program */
   double plugin;  /* loading the LLVM plugin, first kernel of the process only */
   double target;  /* target machine and JIT session, first kernel only */

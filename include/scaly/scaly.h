@@ -3,6 +3,7 @@
 #define SCALY_SCALY_H
 
 #include "scaly/base.h"
+#include "scaly/cache.h"
 #include "scaly/context.h"
 #include "scaly/derive.h"
 #include "scaly/expr.h"

@@ -51,10 +51,6 @@ static void in_child(void) {
   pool.n_threads = pool.n_idle = 0;
 }
 
-void sci_guard_forks(void) {
-  pthread_atfork(before_fork, in_parent, in_child);
-}
-
 /* ---- exit ---- */
 
 static void join_threads(void) {
@@ -72,12 +68,14 @@ static void join_threads(void) {
   for (int i = 0; i < n; i++) pthread_join(pool.threads[i], NULL);
 }
 
-static void prepare(void) {
-  sci_guard_forks();
+/* At exit as at fork the order counts: the threads must be gone before what a plugin has registered ends LLVM under them. */
+void sci_guard_process(void) {
+  pthread_atfork(before_fork, in_parent, in_child);
+  atexit(join_threads);
 }
 
 void sci_units_lock(void) {
-  pthread_once(&prepared, prepare);
+  pthread_once(&prepared, sci_guard_process);
   pthread_mutex_lock(&lock);
 }
 
@@ -118,10 +116,8 @@ static void *work(void *unused) {
   return NULL;
 }
 
-/* Signals are the host's business: a thread of ours takes none. The last thing that registered goes first at exit: threads are joined before
- * the compiler's own statics go, which it made when it was opened and compiled for the first time. */
+/* Signals are the host's business: a thread of ours takes none. */
 static void start_thread(void) {
-  if (!pool.n_threads) atexit(join_threads);
   pthread_attr_t attr;
   if (pthread_attr_init(&attr)) return;
   pthread_attr_setstacksize(&attr, STACK);

@@ -1,6 +1,7 @@
 /* Owns the public functions that compile: through the LLVM plugin, or through a spawned compiler. */
-#include "lib/api/kernel.h"
+#include "lib/api/cached.h"
 #include "lib/expr/expr.h"
+#include "scaly/cache.h"
 
 /* A backend returns a status; its diagnostic is already recorded, unless there was no memory for one. */
 static void check(sci_env *env, sc_status status, const char *backend) {
@@ -13,21 +14,27 @@ static void check_program(const sc_program *p, sci_env *env) {
   if (!p->n_procs) sci_fail(env, SC_ERR_ARGUMENT, "the program has no procedures");
 }
 
-static void release_unit(void *unit) {
-  sci_unit_release(unit);
-}
-
 static sc_status status_of(const sci_env *env) {
   return env->n_diags ? env->diags[env->n_diags - 1].status : SC_ERR_MEMORY;
 }
 
-/* Kernels on the entries of a unit, whose reference is taken even if this unwinds; those made by then are in `out`. */
-static void make_kernels(sci_env *env, const sc_program *const *ps, size_t n, sci_unit *unit, sc_compile_times times, sc_kernel **out) {
-  sci_defer(env, release_unit, unit);
+/* A unit of the code, and kernels on its entries; those made before this unwinds are in `out`. */
+static void make_kernels(sci_env *env, const sc_program *const *ps, size_t n, const sci_backend *backend, sci_code *code,
+                         const sci_cache_use *use, sc_kernel **out) {
+  sci_bytes *kernels = SCI_ARRAY(&env->scratch, sci_bytes, n);
   for (size_t i = 0; i < n; i++) {
     sci_description d = sci_describe(env, ps[i]);
+    kernels[i] = (sci_bytes){d.bytes, d.size};
+  }
+  double start = sci_now_ms();
+  sc_compile_times times = code->times;
+  sci_kept *kept = use && use->dir ? sci_kept_make(use, kernels, n) : NULL;
+  sci_unit *unit = sci_unit_make(env, backend, code, n, kept);
+  if (kept) times.cache += sci_now_ms() - start;
+  sci_defer(env, sci_unit_release_it, unit);
+  for (size_t i = 0; i < n; i++) {
     sci_unit_retain(unit);
-    out[i] = sci_kernel_make(env, d, unit, i, times);
+    out[i] = sci_kernel_make(env, (sci_description){kernels[i].data, kernels[i].size}, unit, i, times);
   }
   sci_keep(env, unit);
   sci_unit_release(unit);
@@ -35,9 +42,9 @@ static void make_kernels(sci_env *env, const sc_program *const *ps, size_t n, sc
 
 /* ---- in process ---- */
 
-/* Compiles lowered programs of one context into kernels; lowering took so long. Unwinds. */
-static void compile_all(sci_env *env, const sc_program *const *ps, size_t n, const sc_jit_options *options, double lower_ms,
-                        sc_kernel **out) {
+/* Compiles lowered programs of one context into kernels; the cache and lowering took so long. Unwinds. */
+static void compile_all(sci_env *env, const sc_program *const *ps, size_t n, const sc_jit_options *options, const sci_cache_use *use,
+                        sc_compile_times times, sc_kernel **out) {
   for (size_t i = 0; i < n; i++) check_program(ps[i], env);
   double start = sci_now_ms();
   const sci_backend *llvm = sci_llvm_plugin(env, options ? options->plugin_dir : NULL);
@@ -46,48 +53,87 @@ static void compile_all(sci_env *env, const sc_program *const *ps, size_t n, con
   if (tier == SC_TIER_AUTO && !sci_background_threads()) tier = SC_TIER_BEST;
   sci_code code = {0};
   check(env, llvm->compile(env, &(sci_compile_request){.batch = ps, .n_batch = n, .tier = tier}, &code), llvm->name);
-  code.times.lower = lower_ms;
+  code.times.cache = times.cache;
+  code.times.lower = times.lower;
   code.times.plugin = plugin_ms;
-  make_kernels(env, ps, n, sci_unit_make(env, llvm, &code, n), code.times, out);
+  make_kernels(env, ps, n, llvm, &code, use, out);
 }
 
-static sc_status try_compile(sci_env *env, const sc_program *const *ps, size_t n, const sc_jit_options *options, double lower_ms,
-                             sc_kernel **out) {
+static void release_all(sc_kernel **out, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    sc_kernel_release(out[i]);
+    out[i] = NULL;
+  }
+}
+
+static sc_status try_compile(sci_env *env, const sc_program *const *ps, size_t n, const sc_jit_options *options, const sci_cache_use *use,
+                             sc_compile_times times, sc_kernel **out) {
   sci_frame fr;
   if (!SCI_TRY(env, &fr)) {
-    for (size_t i = 0; i < n; i++) {
-      sc_kernel_release(out[i]);
-      out[i] = NULL;
-    }
+    release_all(out, n);
     return status_of(env);
   }
-  compile_all(env, ps, n, options, lower_ms, out);
+  compile_all(env, ps, n, options, use, times, out);
   sci_leave(env, &fr);
   return SC_OK;
 }
 
-static sc_status jit(sci_env *env, const sc_program *const *ps, size_t n, const sc_jit_options *options, double lower_ms,
-                     sc_kernel **out) {
+static sc_status jit(sci_env *env, const sc_program *const *ps, size_t n, const sc_jit_options *options, const sci_cache_use *use,
+                     sc_compile_times times, sc_kernel **out) {
   sci_fp_state fp = sci_fp_default();
-  sc_status status = try_compile(env, ps, n, options, lower_ms, out);
+  sc_status status = try_compile(env, ps, n, options, use, times, out);
   sci_fp_restore(&fp);
   return status;
 }
 
-static sc_kernel *jit_one(const sc_program *p, const sc_jit_options *options, double lower_ms) {
-  sc_kernel *k = NULL;
-  if (p) jit(&p->cx->env, &p, 1, options, lower_ms, &k);
-  return k;
+/* ---- through the cache ---- */
+
+/* Takes the key of functions or of a program, and what the cache has for it. SC_OK with out[0]: found. What goes wrong with the cache alone
+ * is a warning in `use`, and `use->dir` NULL when there is no use in trying. */
+static sc_status look_up(sci_env *env, const sc_function *const *fs, size_t n, const sc_program *p, const sc_jit_options *o, double start,
+                         sci_cache_use *use, sc_kernel **out) {
+  sci_frame fr;
+  if (!SCI_TRY(env, &fr)) {
+    release_all(out, n);
+    return status_of(env);
+  }
+  bool keyed = sc_cache_available() && (p ? sci_key_program(env, p, o, use->key) : sci_key_functions(env, fs, n, o, use->key));
+  if (keyed) sci_cache_find(env, use, o, start, n, out);
+  else use->dir = NULL;
+  sci_leave(env, &fr);
+  return SC_OK;
 }
 
 sc_kernel *sc_jit_program(const sc_program *p, const sc_jit_options *options) {
-  return jit_one(p, options, 0);
+  if (!p) return NULL;
+  sci_env *env = &p->cx->env;
+  sc_kernel *k = NULL;
+  sci_cache_use use;
+  double start = sci_now_ms();
+  if (sci_cache_wanted(options, &use) && (look_up(env, NULL, 1, p, options, start, &use, &k) != SC_OK || k)) return k;
+  jit(env, &p, 1, options, &use, (sc_compile_times){.cache = use.dir ? sci_now_ms() - start : 0}, &k);
+  return k;
+}
+
+/* What is to be compiled: the function, or what the requests derive from it. */
+static sc_program *lower_requested(const sc_function *f, const sc_jit_options *o) {
+  if (!o || !o->n_requests) return sc_lower(f, o ? o->lower : NULL);
+  sc_function *derived = sc_function_derive((sc_function *)(uintptr_t)f, NULL, o->requests, o->n_requests, o->derive);
+  sc_program *p = sc_lower(derived, o->lower);
+  sc_function_release(derived);
+  return p;
 }
 
 sc_kernel *sc_jit(const sc_function *f, const sc_jit_options *options) {
+  if (!f) return NULL;
+  sci_env *env = &f->cx->env;
+  sc_kernel *k = NULL;
+  sci_cache_use use;
   double start = sci_now_ms();
-  sc_program *p = sc_lower(f, options ? options->lower : NULL);
-  sc_kernel *k = jit_one(p, options, sci_now_ms() - start);
+  if (sci_cache_wanted(options, &use) && (look_up(env, &f, 1, NULL, options, start, &use, &k) != SC_OK || k)) return k;
+  double looked = sci_now_ms();
+  sc_program *p = lower_requested(f, options);
+  if (p) jit(env, (const sc_program *const *)&p, 1, options, &use, (sc_compile_times){.cache = looked - start, .lower = sci_now_ms() - looked}, &k);
   sc_program_destroy(p);
   return k;
 }
@@ -104,20 +150,32 @@ static sc_program **lower_all(sci_env *env, const sc_function *const *fs, size_t
   return ps;
 }
 
-sc_status sc_jit_batch(const sc_function *const *fs, size_t n, const sc_jit_options *options, sc_kernel **out) {
-  if (!fs || !out || !n) return SC_ERR_ARGUMENT;
-  memset(out, 0, n * sizeof *out);
-  for (size_t i = 0; i < n; i++)
-    if (!fs[i] || fs[i]->cx != fs[0]->cx) return SC_ERR_ARGUMENT;
-  sci_env *env = &fs[0]->cx->env;
+static sc_status compile_batch(sci_env *env, const sc_function *const *fs, size_t n, const sc_jit_options *options,
+                               const sci_cache_use *use, double cache_ms, sc_kernel **out) {
   sci_frame fr;
   if (!SCI_TRY(env, &fr)) return status_of(env);
   const double start = sci_now_ms();
   sc_program **const ps = lower_all(env, fs, n, options);
-  const sc_status status = ps ? jit(env, (const sc_program *const *)ps, n, options, sci_now_ms() - start, out) : status_of(env);
+  const sc_compile_times times = {.cache = cache_ms, .lower = sci_now_ms() - start};
+  const sc_status status = ps ? jit(env, (const sc_program *const *)ps, n, options, use, times, out) : status_of(env);
   for (size_t i = 0; ps && i < n; i++) sc_program_destroy(ps[i]);
   sci_leave(env, &fr);
   return status;
+}
+
+sc_status sc_jit_batch(const sc_function *const *fs, size_t n, const sc_jit_options *options, sc_kernel **out) {
+  if (!fs || !out || !n || (options && options->n_requests)) return SC_ERR_ARGUMENT;
+  memset(out, 0, n * sizeof *out);
+  for (size_t i = 0; i < n; i++)
+    if (!fs[i] || fs[i]->cx != fs[0]->cx) return SC_ERR_ARGUMENT;
+  sci_env *env = &fs[0]->cx->env;
+  sci_cache_use use;
+  double start = sci_now_ms();
+  if (sci_cache_wanted(options, &use)) {
+    sc_status status = look_up(env, fs, n, NULL, options, start, &use, out);
+    if (status != SC_OK || out[0]) return status;
+  }
+  return compile_batch(env, fs, n, options, &use, use.dir ? sci_now_ms() - start : 0, out);
 }
 
 char *sc_emit_llvm(const sc_program *p, sc_emit kind, const sc_jit_options *options, size_t *size) {
@@ -162,7 +220,7 @@ static sc_kernel *compile_cc(const sc_program *p, const sc_cc_options *options, 
   check(env, sci_backend_cc.compile(env, &(sci_compile_request){.program = p, .cc = options}, &code), sci_backend_cc.name);
   code.times.lower = lower_ms;
   sc_kernel *k = NULL;
-  make_kernels(env, &p, 1, sci_unit_make(env, &sci_backend_cc, &code, 1), code.times, &k);
+  make_kernels(env, &p, 1, &sci_backend_cc, &code, NULL, &k);
   sci_leave(env, &fr);
   return k;
 }

@@ -156,6 +156,10 @@ sc_status sc_kernel_wait(sc_kernel *k) {
   return k ? sci_unit_wait(k->unit) : SC_ERR_ARGUMENT;
 }
 
+const char *sc_kernel_warning(const sc_kernel *k) {
+  return k ? sci_unit_warning(k->unit) : NULL;
+}
+
 sc_tier sc_kernel_tier(const sc_kernel *k) {
   return k ? sci_unit_read(k->unit).tier : SC_TIER_BEST;
 }

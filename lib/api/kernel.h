@@ -28,10 +28,11 @@ double sci_now_ms(void);
 
 /* The LLVM plugin's table, opened on first use; unwinds with SC_ERR_UNAVAILABLE. `dir` NULL: the usual places. */
 const sci_backend *sci_llvm_plugin(sci_env *env, const char *dir);
+const char *sci_llvm_plugin_path(sci_env *env, const char *dir); /* scratch memory; NULL: there is none */
 void sci_plugin_lock(void); /* for fork */
 void sci_plugin_unlock(void);
 
-void sci_guard_forks(void); /* background.c; after a plugin has been opened */
+void sci_guard_process(void); /* background.c; after a plugin has been opened */
 
 /* ---- the floating-point environment: compiling works in the default one, whatever the host's, and leaves the host's alone ---- */
 

@@ -75,8 +75,15 @@ static const sci_backend *open_plugin(sci_env *env, const char *path) {
   const sci_backend *backend = entry.object ? entry.function() : NULL;
   if (!backend || backend->abi != SCI_BACKEND_ABI)
     sci_fail(env, SC_ERR_UNAVAILABLE, "the LLVM plugin %s belongs to another version of Scaly", path);
-  sci_guard_forks();
+  sci_guard_process();
   return backend;
+}
+
+const char *sci_llvm_plugin_path(sci_env *env, const char *dir) {
+  places p = usual_places(env, dir);
+  for (size_t i = 0; i < p.n; i++)
+    if (access(p.paths[i], F_OK) == 0) return p.paths[i];
+  return NULL;
 }
 
 static const sci_backend *find_plugin(sci_env *env, const char *dir) {

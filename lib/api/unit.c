@@ -2,8 +2,9 @@
 #include "lib/api/unit.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#include "lib/api/kernel.h"
+#include "lib/api/cached.h"
 
 struct sci_unit {
   sci_job job; /* first: the job is the unit */
@@ -13,8 +14,39 @@ struct sci_unit {
   sc_tier tier;
   sc_status later_status;
   double best_ms;
+  sci_kept *kept;
   sci_current current[];
 };
+
+/* Units by the first byte of their key; whatever is in here is alive. */
+static sci_unit *table[256];
+
+static sci_unit **place_of(const sci_unit *u) {
+  sci_unit **at = &table[u->kept->key[0]];
+  while (*at && *at != u) at = &(*at)->kept->next;
+  return at;
+}
+
+static sci_unit *find(const unsigned char *key) {
+  sci_unit *u = table[key[0]];
+  while (u && memcmp(u->kept->key, key, SCI_DIGEST_SIZE)) u = u->kept->next;
+  return u;
+}
+
+static void unlist(sci_unit *u) {
+  if (!u->kept || !u->kept->listed) return;
+  *place_of(u) = u->kept->next;
+  u->kept->listed = false;
+}
+
+/* In place of one of the same key. */
+static void list(sci_unit *u) {
+  sci_unit *old = find(u->kept->key);
+  if (old) unlist(old);
+  u->kept->next = table[u->kept->key[0]];
+  table[u->kept->key[0]] = u;
+  u->kept->listed = true;
+}
 
 static const sc_entry *entries_of(const sci_code *code) {
   return code->entries ? code->entries : &code->entry;
@@ -28,12 +60,21 @@ static void free_code(sci_code *code) {
 static void destroy(sci_unit *u) {
   free_code(&u->code[0]);
   free_code(&u->code[1]);
+  free(u->kept);
   free(u);
 }
 
 /* With the lock. */
 static void let_go(sci_unit *u) {
-  if (--u->references == 0) destroy(u);
+  if (--u->references) return;
+  unlist(u);
+  destroy(u);
+}
+
+/* Once stored, or not to be. */
+static void drop_image(sci_code *code) {
+  free(code->image);
+  code->image = NULL;
 }
 
 /* ---- the best tier ---- */
@@ -52,6 +93,8 @@ static void make_best(sci_job *job) {
   }
   u->code[0].later = NULL;
   u->best_ms = sci_now_ms() - start;
+  if (u->kept && u->later_status == SC_OK) sci_kept_store(u->kept, &u->code[1]);
+  drop_image(&u->code[1]);
   sci_fp_restore(&fp);
 }
 
@@ -71,11 +114,12 @@ static void swap_in(sci_job *job) {
 
 /* ---- life ---- */
 
-sci_unit *sci_unit_make(sci_env *env, const sci_backend *backend, sci_code *code, size_t n) {
+sci_unit *sci_unit_make(sci_env *env, const sci_backend *backend, sci_code *code, size_t n, sci_kept *kept) {
   sci_unit *u = calloc(1, sizeof *u + n * sizeof *u->current);
   if (!u) {
     if (code->later) backend->drop(code->later);
     free_code(code);
+    free(kept);
     sci_fail(env, SC_ERR_MEMORY, "out of memory: a kernel's code");
   }
   u->job.run = make_best;
@@ -86,12 +130,29 @@ sci_unit *sci_unit_make(sci_env *env, const sci_backend *backend, sci_code *code
   u->backend = backend;
   u->tier = code->tier == SC_TIER_FAST ? SC_TIER_FAST : SC_TIER_BEST;
   for (size_t i = 0; i < n; i++) atomic_init(&u->current[i], entries_of(&u->code[0])[i]);
-  if (!code->later) return u;
+  u->kept = kept;
+  if (kept && !kept->stored && u->tier == SC_TIER_BEST) sci_kept_store(kept, &u->code[0]);
+  drop_image(&u->code[0]);
   sci_units_lock();
-  u->references++; /* the job's */
-  sci_job_queue(&u->job);
+  if (kept) list(u);
+  if (code->later) {
+    u->references++; /* the job's */
+    sci_job_queue(&u->job);
+  }
   sci_units_unlock();
   return u;
+}
+
+sci_unit *sci_unit_find(const unsigned char *key) {
+  sci_units_lock();
+  sci_unit *u = find(key);
+  if (u) u->references++;
+  sci_units_unlock();
+  return u;
+}
+
+sci_kept *sci_unit_kept(sci_unit *u) {
+  return u->kept;
 }
 
 void sci_unit_retain(sci_unit *u) {
@@ -112,6 +173,18 @@ void sci_unit_release(sci_unit *u) {
   let_go(u);
   sci_units_unlock();
   if (later) backend->drop(later);
+}
+
+/* Not while the background may be writing it; afterwards nobody does. */
+const char *sci_unit_warning(sci_unit *u) {
+  sci_units_lock();
+  bool has = u->kept && u->job.state != SCI_JOB_RUNNING && u->kept->warning[0];
+  sci_units_unlock();
+  return has ? u->kept->warning : NULL;
+}
+
+void sci_unit_release_it(void *unit) {
+  sci_unit_release(unit);
 }
 
 const sci_current *sci_unit_entry(const sci_unit *u, size_t i) {

@@ -13,10 +13,17 @@
 typedef struct sci_unit sci_unit;
 typedef _Atomic(sc_entry) sci_current;
 
-/* Takes the code; with `backend`, also what it left for later, which is queued. Unwinds when there is no memory, the code released. */
-sci_unit *sci_unit_make(sci_env *env, const sci_backend *backend, sci_code *code, size_t n);
+typedef struct sci_kept sci_kept; /* lib/api/cached.h */
+
+/* Takes the code, and what is kept for the cache (NULL: nothing): then others find the unit by its key, and its best code is stored. With
+ * `backend`, also takes what the code left for later, which is queued. Unwinds when there is no memory, everything released. */
+sci_unit *sci_unit_make(sci_env *env, const sci_backend *backend, sci_code *code, size_t n, sci_kept *kept);
+sci_unit *sci_unit_find(const unsigned char *key); /* a reference, or NULL */
+sci_kept *sci_unit_kept(sci_unit *u);              /* or NULL */
+const char *sci_unit_warning(sci_unit *u);         /* or NULL */
 void sci_unit_retain(sci_unit *u);
 void sci_unit_release(sci_unit *u);
+void sci_unit_release_it(void *unit); /* for cleanup lists */
 const sci_current *sci_unit_entry(const sci_unit *u, size_t i);
 
 typedef struct sci_unit_state {

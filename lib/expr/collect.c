@@ -37,7 +37,7 @@ static liveness find_live(sc_context *cx, const sci_id *keep, size_t n) {
   return live;
 }
 
-static bool attr_is_blob(unsigned op) {
+bool sci_attr_is_blob(unsigned op) {
   enum { NONE, INLINE, BLOB };
   static const uint8_t kinds[] = {
 #define SCI_XOP(name, arity, kind) kind,
@@ -54,7 +54,7 @@ static void copy_live(sc_context *cx, const sc_context *old, liveness *live) {
     const sci_type *t = &old->types[n->type];
     uint32_t type = sci_intern_type(cx, (sc_dtype)t->dtype, t->diff, t->rank, t->shape);
     uint32_t attr = n->attr;
-    if (attr_is_blob(n->op)) attr = sci_intern_blob(cx, old->blobs[attr].data, old->blobs[attr].size);
+    if (sci_attr_is_blob(n->op)) attr = sci_intern_blob(cx, old->blobs[attr].data, old->blobs[attr].size);
     sci_arena_mark mark = sci_arena_here(&cx->env.scratch);
     const sci_id *args = sci_args(old, n);
     sci_id *moved = SCI_ARRAY(&cx->env.scratch, sci_id, n->n_args);

@@ -146,6 +146,7 @@ static inline size_t sci_attr_size(const sc_context *cx, sci_id id) {
 const char *sci_xop_name(unsigned op);           /* of scalar and structural operations */
 int sci_xop_find(const char *name, size_t n);    /* -1: none; program-only operations are not found */
 bool sci_is_elementwise(unsigned op);            /* a scalar operation */
+bool sci_attr_is_blob(unsigned op);              /* a node's attr is a blob's number */
 /* "tensor<3x4xfloat64 diff>", "3x4" ("scalar" for rank 0): in the scratch arena, for messages. */
 const char *sci_type_text(sc_context *cx, sci_id id);
 const char *sci_shape_text(sc_context *cx, int rank, const int64_t *shape);

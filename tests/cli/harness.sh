@@ -9,6 +9,7 @@ script=$1 folder=$2
 rm -rf "$folder"
 mkdir -p "$folder"
 cd "$folder" || exit 1
+export SCALY_CACHE_DIR=$PWD/cache
 unset SCALY_TARGET SCALY_CC SCALY_CC_OPT CC NO_COLOR LANG LC_ALL
 failures=0 last=
 # Leaks and other findings of a sanitizer must not pass for one of the command's own exit codes.

@@ -73,7 +73,7 @@ grep -qF "$(sed 's/.*"m": \([^}]*}\).*/\1/' <<<"$m")" first || fail "giving one 
 good run f.scaly --seed 1 --out y 2>/dev/null
 scaly run f.scaly --seed 1 --out y --time
 [ "$code" -eq 0 ] || fail "exit code $code"
-err_has '^milliseconds: lower [0-9.]+ plugin [0-9.]+ target [0-9.]+ emit [0-9.]+ codegen [0-9.]+ link [0-9.]+ best [0-9.]+$'
+err_has '^milliseconds: cache [0-9.]+ lower [0-9.]+ plugin [0-9.]+ target [0-9.]+ emit [0-9.]+ codegen [0-9.]+ link [0-9.]+ best [0-9.]+$'
 
 # What is wrong is said, and nothing is printed.
 bad 1 'no input "w"; inputs are: x, k, p' run f.scaly --arg w=1

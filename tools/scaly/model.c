@@ -25,27 +25,30 @@ bool model_is_program(const char *text, size_t size) {
   return size - i >= 5 && memcmp(text + i, "prog.", 5) == 0;
 }
 
-/* The function of what --out lists, in that order. */
-static sc_function *choose_outputs(sc_function *f, const arguments *args) {
-  sc_request *requests = pool_alloc(args->n_given, sizeof *requests);
-  size_t n = 0;
+/* What --out lists, in that order. */
+static bool read_requests(model *m, const arguments *args) {
+  m->requests = pool_alloc(args->n_given, sizeof *m->requests);
   for (size_t i = 0; i < args->n_given; i++) {
     if (strcmp(args->given[i].name, "out")) continue;
-    if (sc_request_parse(sc_function_context(f), args->given[i].value, &requests[n++]) != SC_OK) return NULL;
+    if (sc_request_parse(m->cx, args->given[i].value, &m->requests[m->n_requests++]) != SC_OK) return false;
   }
-  return sc_function_derive(f, NULL, requests, n, NULL);
+  return true;
 }
 
-static bool parse_functions(model *m, const char *text, size_t size, const char *name, const arguments *args) {
+static bool parse_functions(model *m, const char *text, size_t size, const char *name, const arguments *args, bool derive) {
   sc_module_text *module = sc_parse(m->cx, text, size, m->file);
   if (!module) return false;
   m->function = sc_module_text_find(module, name);
-  if (m->function && option_given(args, "out")) m->function = choose_outputs(m->function, args);
+  if (m->function && option_given(args, "out") && !read_requests(m, args)) m->function = NULL;
+  if (m->function && m->n_requests && derive) {
+    m->function = sc_function_derive(m->function, NULL, m->requests, m->n_requests, NULL);
+    m->n_requests = 0;
+  }
   sc_module_text_free(module);
   return m->function;
 }
 
-int model_open(model *m, const arguments *args) {
+static int open_model(model *m, const arguments *args, bool derive) {
   model_path path = model_split_path(args->operand);
   *m = (model){.file = strcmp(path.file, "-") ? path.file : "<stdin>"};
   size_t size;
@@ -64,11 +67,19 @@ int model_open(model *m, const arguments *args) {
   } else if (is_program) {
     m->program = sc_parse_program(m->cx, text, size, m->file);
   } else {
-    parse_functions(m, text, size, path.function, args);
+    parse_functions(m, text, size, path.function, args, derive);
   }
   if (code == EXIT_OK && !m->function && !m->program) code = report_context(m->cx);
   if (code != EXIT_OK) model_close(m);
   return code;
+}
+
+int model_open(model *m, const arguments *args) {
+  return open_model(m, args, true);
+}
+
+int model_open_underived(model *m, const arguments *args) {
+  return open_model(m, args, false);
 }
 
 void model_close(model *m) {
@@ -113,11 +124,14 @@ sc_program *model_lower(const model *m, const sc_lower_options *options) {
   return m->program ? sc_program_optimize(m->program, options) : sc_lower(m->function, options);
 }
 
-sc_kernel *model_jit(const model *m, const sc_lower_options *options) {
-  sc_jit_options jit = {.lower = options};
-  if (m->function) return sc_jit(m->function, &jit);
+sc_kernel *model_jit(const model *m, const sc_lower_options *options, const sc_jit_options *jit) {
+  sc_jit_options o = jit ? *jit : (sc_jit_options){0};
+  o.lower = options;
+  o.requests = m->requests;
+  o.n_requests = m->n_requests;
+  if (m->function) return sc_jit(m->function, &o);
   sc_program *p = model_lower(m, options);
-  sc_kernel *k = p ? sc_jit_program(p, &jit) : NULL;
+  sc_kernel *k = p ? sc_jit_program(p, &o) : NULL;
   sc_program_destroy(p);
   return k;
 }

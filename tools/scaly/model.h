@@ -10,11 +10,15 @@ typedef struct model {
   sc_function *function; /* NULL when the file holds program text */
   sc_program *program;   /* NULL when the file holds expression text */
   const char *file;
+  sc_request *requests; /* model_open_underived: what --out lists, not derived yet */
+  size_t n_requests;
 } model;
 
 /* Reads FILE[:FUNCTION] and applies every --out. On failure complains, leaves nothing to close and returns the exit
  * code. */
 int model_open(model *m, const arguments *args);
+/* The same, but what --out lists is only read: model_jit has it derived, unless the cache has its code. */
+int model_open_underived(model *m, const arguments *args);
 void model_close(model *m);
 
 /* A path with the name of the function after its last colon, unless a file of the whole name exists. */
@@ -36,7 +40,8 @@ bool model_vector_options(const arguments *args, sc_vector_libm *libm, double *a
 /* The optimized program of the model (a new one, or a pass over program text). NULL after a complaint through the
  * context. */
 sc_program *model_lower(const model *m, const sc_lower_options *options);
-sc_kernel *model_jit(const model *m, const sc_lower_options *options);
+/* `jit` says all but lowering and requests; NULL: defaults. */
+sc_kernel *model_jit(const model *m, const sc_lower_options *options, const sc_jit_options *jit);
 
 /* Options shared by every command that works on a model. */
 #define MODEL_OUT_OPTION                                                                                               \
