@@ -227,22 +227,16 @@ static void route_sum(sci_assembly *a, const sci_node *n, const sci_id *args, co
 }
 
 static void route_indexed(sci_assembly *a, sci_id id, const sci_node *n, const sci_id *args, const sci_terms *terms) {
-  sc_context *cx = a->ad->cx;
-  sci_arena *scratch = &cx->env.scratch;
   bool scatter = n->op == SCI_X_scatter, set = n->op == SCI_X_index_set;
   uint32_t base = scatter ? SCI_NONE : number(a, args, 0), values = number(a, args, scatter ? 0 : 1);
-  const int32_t *table = sci_attr(cx, id);
-  int64_t size = size_of(a, id), count = size_of(a, args[scatter ? 0 : 1]);
-  int32_t *first = SCI_ARRAY(scratch, int32_t, size), *next = SCI_ARRAY(scratch, int32_t, count);
-  for (int64_t r = 0; r < size; r++) first[r] = -1;
-  for (int64_t k = count; k--;) next[k] = first[table[k]], first[table[k]] = (int32_t)k;
+  sci_writers w = sci_writers_of(a->ad->cx, id);
   for (size_t t = 0; t < terms->n; t++) {
     sci_term moved = terms->data[t];
-    int32_t k = first[moved.elem];
+    int32_t k = w.first[moved.elem];
     if (!scatter && (!set || k < 0)) hand(a, base, moved);
-    for (; k >= 0; k = next[k]) {
+    for (; k >= 0; k = w.next[k]) {
       moved.elem = k;
-      if (!set || next[k] < 0) hand(a, values, moved);
+      if (!set || w.next[k] < 0) hand(a, values, moved);
     }
   }
 }

@@ -83,20 +83,6 @@ static sci_groups color_vertices(sc_context *cx, const sci_rows *by_vertex, cons
   return largest;
 }
 
-static const sci_rows *without_rows(sc_context *cx, const sci_rows *rows, const bool *dropped) {
-  sci_arena *arena = &cx->env.scratch;
-  int32_t *ptr = SCI_ARRAY(arena, int32_t, rows->n + 1), *col = SCI_ARRAY(arena, int32_t, rows->ptr[rows->n]);
-  ptr[0] = 0;
-  for (int64_t r = 0; r < rows->n; r++) {
-    int32_t n = dropped[r] ? 0 : rows->ptr[r + 1] - rows->ptr[r];
-    memcpy(col + ptr[r], rows->col + rows->ptr[r], (size_t)n * sizeof *col);
-    ptr[r + 1] = ptr[r] + n;
-  }
-  sci_rows *out = SCI_NEW(arena, sci_rows);
-  *out = (sci_rows){rows->n, ptr, col};
-  return out;
-}
-
 static sci_coloring recover(sc_context *cx, const sci_rows *rows, sci_coloring c, const bool *in_reverse) {
   sci_arena *arena = &cx->env.scratch;
   int64_t nnz = sci_rows_nnz(rows);
@@ -120,13 +106,13 @@ static sci_coloring color_both(sc_context *cx, const sci_rows *rows, int64_t n_c
   for (int64_t r = 0; r < rows->n; r++) in_forward[r] = !in_reverse[r];
   sci_coloring c = {.method = t == 0 ? SC_COLORING_COLUMN : t == rows->n ? SC_COLORING_ROW : SC_COLORING_BIDIRECTIONAL};
   if (t) {
-    const sci_rows *dense = t < rows->n ? without_rows(cx, rows, in_forward) : rows;
+    const sci_rows *dense = t < rows->n ? sci_rows_filter(cx, rows, in_reverse, NULL, NULL) : rows;
     c.order = order;
     sci_groups g = color_vertices(cx, dense, sci_rows_transpose(cx, dense, n_cols), &c.order);
     c.n_reverse = g.n, c.row_color = g.color;
   }
   if (t < rows->n) {
-    const sci_rows *rest = t ? without_rows(cx, rows, in_reverse) : rows;
+    const sci_rows *rest = t ? sci_rows_filter(cx, rows, in_forward, NULL, NULL) : rows;
     c.order = order;
     sci_groups g = color_vertices(cx, sci_rows_transpose(cx, rest, n_cols), rest, &c.order);
     c.n_forward = g.n, c.column_color = g.color;

@@ -99,22 +99,6 @@ static opaque find_opaque(sci_assembly *a) {
   return o;
 }
 
-/* Only the rows that an entry needs something of. A product mixes whole rows, so these stay whole. */
-static const sci_rows *restrict_rows(sc_context *cx, const sci_rows *rows, const bool *needed) {
-  sci_arena *scratch = &cx->env.scratch;
-  int32_t *ptr = SCI_ARRAY(scratch, int32_t, rows->n + 1), *col = SCI_ARRAY(scratch, int32_t, rows->ptr[rows->n]), n = 0;
-  ptr[0] = 0;
-  for (int64_t r = 0; r < rows->n; r++) {
-    bool any = false;
-    for (int32_t k = rows->ptr[r]; k < rows->ptr[r + 1]; k++) any |= needed[k];
-    for (int32_t k = rows->ptr[r]; any && k < rows->ptr[r + 1]; k++) col[n++] = rows->col[k];
-    ptr[r + 1] = n;
-  }
-  sci_rows *out = SCI_NEW(scratch, sci_rows);
-  *out = (sci_rows){rows->n, ptr, col};
-  return out;
-}
-
 static bool is_whole_hessian(const sci_assembly *a, const opaque *o) {
   sc_context *cx = a->ad->cx;
   if (!a->q->symmetric || o->n != a->q->n_roots || o->n_rows != a->n_cols || o->n_rows != a->n_rows) return false;
@@ -190,16 +174,17 @@ void sci_assemble_opaque(sci_assembly *a) {
     add_opaque_entries(a, &o, &c, o.rows, multiply(a->ad, o.n, o.nodes, a->q->n_inputs, a->q->inputs, &c));
     return;
   }
-  bool *needed = SCI_ZEROS(&cx->env.scratch, bool, o.rows->ptr[o.rows->n]);
+  /* Only the rows that an entry needs something of. A product mixes whole rows, so these stay whole. */
+  bool *needed = SCI_ZEROS(&cx->env.scratch, bool, o.n_rows);
   int64_t first = 0;
   for (uint32_t i = 0; i < o.n; i++) {
     const sci_terms *terms = &a->terms[sci_number(&a->order, o.nodes[i])];
     for (size_t t = 0; t < terms->n; t++)
-      for (int32_t r = (int32_t)first + terms->data[t].elem, k = o.rows->ptr[r]; k < o.rows->ptr[r + 1]; k++)
-        if (sci_keeps(a, terms->data[t].row, o.rows->col[k])) needed[k] = true;
+      for (int64_t r = first + terms->data[t].elem, k = o.rows->ptr[r]; k < o.rows->ptr[r + 1]; k++)
+        if (sci_keeps(a, terms->data[t].row, o.rows->col[k])) needed[r] = true;
     first += sci_type_of(cx, o.nodes[i])->size;
   }
-  const sci_rows *rows = restrict_rows(cx, o.rows, needed);
+  const sci_rows *rows = sci_rows_filter(cx, o.rows, needed, NULL, NULL);
   if (!rows->ptr[rows->n]) return;
   sci_coloring c = sci_color_jacobian(cx, rows, a->n_cols, &(sc_coloring_options){0});
   add_opaque_entries(a, &o, &c, rows, multiply(a->ad, o.n, o.nodes, a->q->n_inputs, a->q->inputs, &c));

@@ -32,10 +32,9 @@ typedef struct map_site {
   bool *active;   /* formals */
   uint32_t *node; /* per output: number of its node, SCI_NONE: unused */
   int64_t *first_row;    /* per output: of its rows in the callee's Jacobian */
-  uint32_t *formal;      /* per callee column */
-  int64_t *element;      /* per callee column: the formal's element */
+  sci_columns columns;   /* of the callee */
   const sci_rows *rows;  /* callee's dependence, used outputs behind each other */
-  int64_t n_rows, n_cols;
+  int64_t n_rows;
 } map_site;
 
 static map_site site_of(sci_assembly *a, const group *g) {
@@ -47,14 +46,9 @@ static map_site site_of(sci_assembly *a, const group *g) {
   s.f = cx->functions[s.attr->callee];
   s.length = s.mapped ? s.attr->length : 1;
   s.active = SCI_ZEROS(scratch, bool, s.n_args);
-  for (uint32_t i = 0; i < s.n_args; i++) {
+  for (uint32_t i = 0; i < s.n_args; i++)
     s.active[i] = a->active[sci_number(&a->order, s.args[i])] && sci_type_of(cx, s.f->in[i].node)->diff;
-    if (s.active[i]) s.n_cols += sci_type_of(cx, s.f->in[i].node)->size;
-  }
-  s.formal = SCI_ARRAY(scratch, uint32_t, s.n_cols);
-  s.element = SCI_ARRAY(scratch, int64_t, s.n_cols);
-  for (uint32_t i = 0, c = 0; i < s.n_args; i++)
-    for (int64_t e = 0; s.active[i] && e < sci_type_of(cx, s.f->in[i].node)->size; e++) s.formal[c] = i, s.element[c++] = e;
+  s.columns = sci_columns_of(cx, s.f, s.active);
   s.node = SCI_ARRAY(scratch, uint32_t, s.f->n_out);
   s.first_row = SCI_ARRAY(scratch, int64_t, s.f->n_out);
   for (uint32_t o = 0; o < s.f->n_out; o++) s.node[o] = SCI_NONE;
@@ -91,15 +85,15 @@ static const sci_rows *callee_rows(sc_context *cx, const sci_jacobian_request *q
 
 /* Column of the whole Jacobian that callee column c is in iteration `it`; -1: none. */
 static int32_t global_column(const sci_assembly *a, const map_site *s, int64_t it, int32_t c) {
-  uint32_t i = s->formal[c];
+  uint32_t i = s->columns.formal[c];
   int64_t window = s->mapped ? s->attr->windows[i] + it * s->attr->windows[s->n_args + i] : 0;
-  return a->column[sci_number(&a->order, s->args[i])][window + s->element[c]];
+  return a->column[sci_number(&a->order, s->args[i])][window + s->columns.element[c]];
 }
 
 /* Whether the callee's Jacobian is symmetric here: the whole one is, and row r of the callee always stands for the global row
  * that column r stands for as a column (the callee is the adjoint of a function, its results the adjoints of its operands). */
 static bool is_symmetric(const sci_assembly *a, const map_site *s) {
-  if (!a->q->symmetric || s->n_rows != s->n_cols) return false;
+  if (!a->q->symmetric || s->n_rows != s->columns.n) return false;
   for (uint32_t o = 0; o < s->f->n_out; o++) {
     if (s->node[o] == SCI_NONE) continue;
     int64_t size = sci_type_of(a->ad->cx, s->f->out[o].node)->size;
@@ -140,25 +134,6 @@ static void collect_uses(sci_assembly *a, const map_site *s, bool symmetric, con
   }
 }
 
-/* The nonzeros needed, as rows; *number gets their positions among the values. */
-static const sci_rows *needed_rows(sc_context *cx, const sci_rows *rows, const bool *needed, int32_t **number) {
-  sci_arena *scratch = &cx->env.scratch;
-  int32_t *ptr = SCI_ARRAY(scratch, int32_t, rows->n + 1), *col = SCI_ARRAY(scratch, int32_t, rows->ptr[rows->n]), n = 0;
-  *number = SCI_ARRAY(scratch, int32_t, rows->ptr[rows->n]);
-  ptr[0] = 0;
-  for (int64_t r = 0; r < rows->n; r++) {
-    for (int32_t k = rows->ptr[r]; k < rows->ptr[r + 1]; k++) {
-      if (!needed[k]) continue;
-      (*number)[k] = n;
-      col[n++] = rows->col[k];
-    }
-    ptr[r + 1] = n;
-  }
-  sci_rows *out = SCI_NEW(scratch, sci_rows);
-  *out = (sci_rows){rows->n, ptr, col};
-  return out;
-}
-
 /* The values of the callee's Jacobian at every iteration: (length, nonzeros), flat. */
 static sci_id site_values(sci_assembly *a, const map_site *s, const sci_jacobian_request *q) {
   sc_context *cx = a->ad->cx;
@@ -183,8 +158,8 @@ static void assemble_group(sci_assembly *a, const group *g) {
   use_list uses = {0};
   collect_uses(a, &s, symmetric, mirror, needed, &uses);
   if (!uses.n) return;
-  int32_t *number;
-  q.only = needed_rows(cx, s.rows, needed, &number);
+  int32_t *number = SCI_ARRAY(&cx->env.scratch, int32_t, sci_rows_nnz(s.rows));
+  q.only = sci_rows_filter(cx, s.rows, NULL, needed, number);
   q.symmetric = symmetric;
   sci_id values = site_values(a, &s, &q);
   int64_t period = sci_rows_nnz(q.only);

@@ -94,6 +94,23 @@ const sci_rows *sci_rows_transpose(sc_context *cx, const sci_rows *a, int64_t n_
   return t;
 }
 
+const sci_rows *sci_rows_filter(sc_context *cx, const sci_rows *a, const bool *row, const bool *nonzero, int32_t *number) {
+  sci_arena *scratch = &cx->env.scratch;
+  int32_t *ptr = SCI_ARRAY(scratch, int32_t, a->n + 1), *col = SCI_ARRAY(scratch, int32_t, a->ptr[a->n]), n = 0;
+  ptr[0] = 0;
+  for (int64_t r = 0; r < a->n; r++) {
+    for (int32_t k = a->ptr[r]; (!row || row[r]) && k < a->ptr[r + 1]; k++) {
+      if (nonzero && !nonzero[k]) continue;
+      if (number) number[k] = n;
+      col[n++] = a->col[k];
+    }
+    ptr[r + 1] = n;
+  }
+  sci_rows *out = SCI_NEW(scratch, sci_rows);
+  *out = (sci_rows){a->n, ptr, col};
+  return out;
+}
+
 const sci_rows *sci_rows_of_pattern(sc_context *cx, const sc_pattern *p, int32_t **number) {
   sci_arena *scratch = &cx->env.scratch;
   sci_rows *rows = SCI_NEW(scratch, sci_rows);
@@ -181,6 +198,27 @@ const int32_t *sci_element_map(sc_context *cx, sci_id node) {
   }
 }
 
+sci_writers sci_writers_of(sc_context *cx, sci_id node) {
+  const sci_node *n = sci_node_at(cx, node);
+  const int32_t *table = sci_attr(cx, node);
+  int64_t size = sci_type_of(cx, node)->size, count = sci_type_of(cx, n->args[n->op == SCI_X_scatter ? 0 : 1])->size;
+  sci_writers w = {SCI_ARRAY(&cx->env.scratch, int32_t, size), SCI_ARRAY(&cx->env.scratch, int32_t, count)};
+  for (int64_t e = 0; e < size; e++) w.first[e] = -1;
+  for (int64_t k = count; k--;) w.next[k] = w.first[table[k]], w.first[table[k]] = (int32_t)k;
+  return w;
+}
+
+sci_columns sci_columns_of(sc_context *cx, const sc_function *f, const bool *active) {
+  sci_columns c = {0};
+  for (uint32_t i = 0; i < f->n_in; i++) c.n += active[i] ? sci_type_of(cx, f->in[i].node)->size : 0;
+  c.formal = SCI_ARRAY(&cx->env.scratch, uint32_t, c.n);
+  c.element = SCI_ARRAY(&cx->env.scratch, int64_t, c.n);
+  int64_t at = 0;
+  for (uint32_t i = 0; i < f->n_in; i++)
+    for (int64_t e = 0; active[i] && e < sci_type_of(cx, f->in[i].node)->size; e++) c.formal[at] = i, c.element[at++] = e;
+  return c;
+}
+
 /* ---- one rule per family ---- */
 
 typedef struct callee_rows {
@@ -266,19 +304,15 @@ static const sci_rows *joined_rows(analysis *a, sci_id node, const sci_node *n, 
 
 /* scatter, index_add, index_set: who writes each element, in order (index_set: the last one only). */
 static const sci_rows *indexed_rows(analysis *a, sci_id node, const sci_node *n, const sci_id *args) {
-  sci_arena *arena = &a->cx->env.scratch;
   bool scatter = n->op == SCI_X_scatter, set = n->op == SCI_X_index_set;
   const sci_rows *base = scatter ? NULL : arg_rows(a, args, 0), *values = arg_rows(a, args, scatter ? 0 : 1);
-  const int32_t *table = sci_attr(a->cx, node);
-  int64_t size = sci_type_of(a->cx, node)->size, count = sci_type_of(a->cx, args[scatter ? 0 : 1])->size;
-  int32_t *first = SCI_ARRAY(arena, int32_t, size), *next = SCI_ARRAY(arena, int32_t, count);
-  for (int64_t r = 0; r < size; r++) first[r] = -1;
-  for (int64_t k = count; k--;) next[k] = first[table[k]], first[table[k]] = (int32_t)k;
+  int64_t size = sci_type_of(a->cx, node)->size;
+  sci_writers w = sci_writers_of(a->cx, node);
   rows_builder b = rows_begin(a->cx, size);
   for (int64_t r = 0; r < size; r++) {
-    if (!set || first[r] < 0) row_add(&b, base, r);
-    for (int32_t k = first[r]; k >= 0; k = next[k])
-      if (!set || next[k] < 0) row_add(&b, values, k);
+    if (!set || w.first[r] < 0) row_add(&b, base, r);
+    for (int32_t k = w.first[r]; k >= 0; k = w.next[k])
+      if (!set || w.next[k] < 0) row_add(&b, values, k);
     row_end(&b);
   }
   return rows_finish(&b);
@@ -313,21 +347,15 @@ static const sci_rows *call_rows(analysis *a, sci_id node, const sci_node *n, co
   for (uint32_t i = 0; i < n->n_args; i++) active[i] = arg_rows(a, args, i) && sci_type_of(cx, f->in[i].node)->diff;
   const sci_rows *own = function_rows(cx, f, active, a->callees)[attr->output];
   if (!own) return NULL;
-  /* Which formal, and which of its elements, a column of the callee is. */
-  int64_t columns = 0;
-  for (uint32_t i = 0; i < n->n_args; i++) columns += active[i] ? sci_type_of(cx, f->in[i].node)->size : 0;
-  uint32_t *formal = SCI_ARRAY(arena, uint32_t, columns);
-  int64_t *element = SCI_ARRAY(arena, int64_t, columns), at = 0;
-  for (uint32_t i = 0; i < n->n_args; i++)
-    for (int64_t k = 0; active[i] && k < sci_type_of(cx, f->in[i].node)->size; k++) formal[at] = i, element[at++] = k;
+  sci_columns columns = sci_columns_of(cx, f, active);
   int64_t length = map ? attr->length : 1;
   rows_builder b = rows_begin(cx, sci_type_of(cx, node)->size);
   for (int64_t it = 0; it < length; it++)
     for (int64_t r = 0; r < own->n; r++) {
       for (int32_t k = own->ptr[r]; k < own->ptr[r + 1]; k++) {
-        uint32_t i = formal[own->col[k]];
+        uint32_t i = columns.formal[own->col[k]];
         int64_t window = map ? attr->windows[i] + it * attr->windows[n->n_args + i] : 0;
-        row_add(&b, arg_rows(a, args, i), window + element[own->col[k]]);
+        row_add(&b, arg_rows(a, args, i), window + columns.element[own->col[k]]);
       }
       row_end(&b);
     }
