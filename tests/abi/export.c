@@ -4,7 +4,7 @@
  *
  * CASE: a file of program text, or "ops" for every scalar operation on every data type; or a file of functions, of which the last one is
  * derived as requested and lowered with strict rounding, so that every build gives the evaluator's bits. With -DSTACK=BYTES the consumer's
- * work is done on a thread with that much stack. DIALECT: gnu or c, with a consumer in C that is also
+ * work is done on a thread with that much stack. SCALY_TEST_CPU names another target than generic. DIALECT: gnu or c, with a consumer in C that is also
  * C++; or cpp, the gnu dialect with a C++ header and a consumer in C++. */
 #include <inttypes.h>
 #include <math.h>
@@ -338,15 +338,16 @@ static bool holds_functions(const char *text) {
 }
 
 static sc_program *lower_function(sc_context *cx, const char *text, const char *file, char **requests, size_t n) {
-  sc_target generic;
+  sc_target target;
   sc_request parsed[32];
   sc_module_text *t = sc_parse(cx, text, strlen(text), file);
   sc_function *f = t ? sc_module_text_find(t, NULL) : NULL;
   for (size_t i = 0; f && i < n && i < 32; i++)
     if (sc_request_parse(cx, requests[i], &parsed[i]) != SC_OK) return NULL;
   if (f && n) f = sc_function_derive(f, NULL, parsed, n, NULL);
-  if (!f || sc_target_preset("generic", &generic) != SC_OK) return NULL;
-  return sc_lower(f, &(sc_lower_options){.target = &generic, .rounding = SC_ROUNDING_STRICT});
+  const char *cpu = getenv("SCALY_TEST_CPU");
+  if (!f || sc_target_preset(cpu ? cpu : "generic", &target) != SC_OK) return NULL;
+  return sc_lower(f, &(sc_lower_options){.target = &target, .rounding = SC_ROUNDING_STRICT});
 }
 
 int main(int argc, char **argv) {
