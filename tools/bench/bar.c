@@ -63,7 +63,8 @@ static void item_1(const records *r, FILE *to) {
   for_each_kernel(r, first_ratio, &l);
   if (!isfinite(l.any)) return;
   fprintf(to, "1  first result, gcc -O2 spawned / in process: at least %.1f (%s); wanted 8\n", l.any, l.any_name);
-  if (isfinite(l.small)) fprintf(to, "1  of kernels under 1,000 bytes of code at least %.1f (%s); wanted 25\n", l.small, l.small_name);
+  if (isfinite(l.small))
+    fprintf(to, "1  of kernels under 1,000 bytes of code at least %.1f (%s); wanted 25\n", l.small, l.small_name);
 }
 
 /* ---- 3: against the leading framework, as measured elsewhere ---- */

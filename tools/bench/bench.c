@@ -189,6 +189,9 @@ static const char usage[] = "Usage: scaly_bench [options]\n\n"
                             "  --only TEXT           What has TEXT in its \"workload size kernel\".\n"
                             "  --way NAME            One way: llvm, gcc, clang, hand or openblas.\n"
                             "  --limit SECONDS       Gives a way up that has no result after that time. Default: 60.\n"
+                            "  --cpu-time            Graph, lowering and compiling by processor time, spawned "
+                            "compilers included: for busy machines.\n"
+                            "                        Times per call always are.\n"
                             "  --passes              In process only, with each pass switched off in turn.\n"
                             "  --compare FILE        With the lines that --format json wrote earlier: which kernels "
                             "became slower by more than the\n"
@@ -249,6 +252,8 @@ int main(int argc, char **argv) {
     }
     if (!strcmp(argv[i], "--quick")) {
       s.quick = true;
+    } else if (!strcmp(argv[i], "--cpu-time")) {
+      s.cpu_time = true;
     } else if (!strcmp(argv[i], "--passes")) {
       s.passes = true;
     } else if (i + 1 < argc && take_option(&s, &f, argv[i], argv[i + 1])) {

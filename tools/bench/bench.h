@@ -17,10 +17,11 @@ extern const measurement no_measurement;
 struct records;
 
 typedef struct settings {
-  bool json, quick, passes; /* passes: also in process with each pass switched off */
-  struct records *records;  /* NULL: nothing is kept */
-  const char *only, *way;   /* NULL: all */
-  double limit_s;           /* a way that takes longer to its first result is given up */
+  bool json, quick, cpu_time,
+      passes; /* cpu_time: compiling is timed by the processor; passes: also in process with each pass switched off */
+  struct records *records; /* NULL: nothing is kept */
+  const char *only, *way;  /* NULL: all */
+  double limit_s;          /* a way that takes longer to its first result is given up */
   const char *machine, *versions, *commit;
 } settings;
 

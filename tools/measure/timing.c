@@ -3,6 +3,7 @@
 #include "tools/measure/timing.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 #ifdef __linux__
 #include <sched.h>
@@ -16,6 +17,14 @@ static double read_ms(clockid_t clock) {
 
 double wall_ms(void) {
   return read_ms(CLOCK_MONOTONIC);
+}
+
+double processor_ms(void) {
+  struct rusage spawned;
+  double own = read_ms(CLOCK_PROCESS_CPUTIME_ID);
+  if (getrusage(RUSAGE_CHILDREN, &spawned)) return own;
+  return own + 1e3 * (double)(spawned.ru_utime.tv_sec + spawned.ru_stime.tv_sec) +
+         1e-3 * (double)(spawned.ru_utime.tv_usec + spawned.ru_stime.tv_usec);
 }
 
 static double run(const timed_call *c, long calls) {

@@ -5,6 +5,8 @@
 #include "scaly/scaly.h"
 
 double wall_ms(void);
+/* Processor time of this process and of those it has waited for. */
+double processor_ms(void);
 
 /* Everything one call takes. */
 typedef struct timed_call {
