@@ -1,5 +1,5 @@
 /* Owns placing an image in memory: mapping, binding to routines, protection. */
-#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#define _GNU_SOURCE /* MAP_ANONYMOUS, memfd_create */
 #include "lib/cache/loader.h"
 
 #include <errno.h>
@@ -28,6 +28,26 @@ void sci_room_close(sci_room *room) {
   room->base = NULL;
 }
 
+/* Where memory that was written must not become executable (SELinux's execmem), a file in memory may: written first, then mapped. */
+static bool map_anew(sci_room *room) {
+#ifdef MFD_CLOEXEC
+  int file = memfd_create("scaly", MFD_CLOEXEC);
+  if (file < 0) return false;
+  void *p = MAP_FAILED;
+  size_t done = 0;
+  for (ssize_t n; done < room->size && (n = write(file, room->base + done, room->size - done)) > 0;) done += (size_t)n;
+  if (done == room->size) p = mmap(NULL, room->size, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0);
+  close(file);
+  if (p == MAP_FAILED) return false;
+  munmap(room->base, room->size);
+  room->base = p;
+  return true;
+#else
+  (void)room;
+  return false;
+#endif
+}
+
 bool sci_room_seal(sci_room *room, const sci_image *image, const char **missing) {
   *missing = NULL;
   for (uint32_t i = 0; i < image->n_symbols; i++) {
@@ -44,6 +64,7 @@ bool sci_room_seal(sci_room *room, const sci_image *image, const char **missing)
 #endif
   if (mprotect(room->base, room->size, PROT_READ | PROT_EXEC) == 0) return true;
   int reason = errno;
+  if (map_anew(room)) return true;
   sci_room_close(room);
   errno = reason;
   return false;
