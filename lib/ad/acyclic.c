@@ -1,7 +1,9 @@
-/* Owns acyclic colorings of Hessian patterns: the greedy coloring, and the order in which substitution recovers the nonzeros.
+/* Owns acyclic colorings of Hessian patterns: the greedy coloring, and the order in which substitution recovers the
+ * nonzeros.
  *
- * Any two colors span a forest (Gebremedhin, Tarafdar, Manne and Pothen 2007, algorithm 3.1, whose trees are sets of edges). So in the
- * products of two colors there is always an entry whose other summands are known: the edge of a leaf. */
+ * Any two colors span a forest (Gebremedhin, Tarafdar, Manne and Pothen 2007, algorithm 3.1, whose trees are sets of
+ * edges). So in the products of two colors there is always an entry whose other summands are known: the edge of a leaf.
+ */
 #include "lib/ad/coloring.h"
 
 /* ---- coloring ---- */
@@ -14,9 +16,9 @@ typedef struct forest {
   const sci_rows *a;
   const int32_t *mirror;
   int32_t *color, *forbidden;
-  int32_t *parent;  /* per nonzero: the edge's set, by the lower of its two numbers */
-  visit *of_tree;   /* per set: who came first to this tree, over which neighbor */
-  visit *of_color;  /* per color: the vertex at work and its first neighbor of this color, by nonzero */
+  int32_t *parent; /* per nonzero: the edge's set, by the lower of its two numbers */
+  visit *of_tree;  /* per set: who came first to this tree, over which neighbor */
+  visit *of_color; /* per color: the vertex at work and its first neighbor of this color, by nonzero */
 } forest;
 
 static int32_t edge_of(const forest *f, int32_t k) {
@@ -33,8 +35,8 @@ static void unite(const forest *f, int32_t a, int32_t b) {
   if (a != b) f->parent[a > b ? a : b] = a < b ? a : b;
 }
 
-/* v next to w may not take the color of a neighbor x of w when it already touches the tree of the edge (w, x) elsewhere: that would close
- * a cycle of two colors. */
+/* v next to w may not take the color of a neighbor x of w when it already touches the tree of the edge (w, x)
+ * elsewhere: that would close a cycle of two colors. */
 static void forbid_cycles(forest *f, int32_t v, int32_t w) {
   for (int32_t k = f->a->ptr[w]; k < f->a->ptr[w + 1]; k++) {
     int32_t x = f->a->col[k], c = f->color[x];
@@ -66,8 +68,12 @@ static void grow(forest *f, int32_t v) {
 sci_groups sci_color_acyclic(sc_context *cx, const sci_rows *a, const int32_t *order) {
   sci_arena *arena = &cx->env.scratch;
   int64_t n = a->n, nnz = a->ptr[n];
-  forest f = {.a = a, .mirror = sci_rows_mirrors(cx, a), .color = SCI_ARRAY(arena, int32_t, n), .forbidden = SCI_ARRAY(arena, int32_t, n + 1)};
-  f.parent = SCI_ARRAY(arena, int32_t, nnz), f.of_tree = SCI_ARRAY(arena, visit, nnz), f.of_color = SCI_ARRAY(arena, visit, n + 1);
+  forest f = {.a = a,
+              .mirror = sci_rows_mirrors(cx, a),
+              .color = SCI_ARRAY(arena, int32_t, n),
+              .forbidden = SCI_ARRAY(arena, int32_t, n + 1)};
+  f.parent = SCI_ARRAY(arena, int32_t, nnz), f.of_tree = SCI_ARRAY(arena, visit, nnz),
+  f.of_color = SCI_ARRAY(arena, visit, n + 1);
   for (int64_t k = 0; k < nnz; k++) f.parent[k] = (int32_t)k, f.of_tree[k].vertex = -1;
   for (int64_t v = 0; v <= n; v++) f.forbidden[v] = f.of_color[v].vertex = -1;
   for (int64_t v = 0; v < n; v++) f.color[v] = -1;
@@ -100,7 +106,9 @@ typedef struct slots {
 static slots find_slots(sc_context *cx, const sci_rows *a, sci_groups g) {
   sci_arena *arena = &cx->env.scratch;
   int32_t nnz = a->ptr[a->n], *last = SCI_ARRAY(arena, int32_t, g.n);
-  slots s = {.of = SCI_ARRAY(arena, int32_t, nnz), .ptr = SCI_ZEROS(arena, int32_t, nnz + 2), .member = SCI_ARRAY(arena, int32_t, nnz)};
+  slots s = {.of = SCI_ARRAY(arena, int32_t, nnz),
+             .ptr = SCI_ZEROS(arena, int32_t, nnz + 2),
+             .member = SCI_ARRAY(arena, int32_t, nnz)};
   for (uint32_t c = 0; c < g.n; c++) last[c] = -1;
   for (int64_t r = 0; r < a->n; r++) {
     int32_t first = s.n;
@@ -117,8 +125,10 @@ static slots find_slots(sc_context *cx, const sci_rows *a, sci_groups g) {
   return s;
 }
 
-/* Slot by slot as they come down to one unknown; `read[k]`: the nonzero (k or its mirror) through whose slot nonzero k is read. */
-static int32_t substitute(sc_context *cx, const slots *s, const int32_t *mirror, int32_t nnz, int32_t *read, int32_t *level) {
+/* Slot by slot as they come down to one unknown; `read[k]`: the nonzero (k or its mirror) through whose slot nonzero k
+ * is read. */
+static int32_t substitute(sc_context *cx, const slots *s, const int32_t *mirror, int32_t nnz, int32_t *read,
+                          int32_t *level) {
   int32_t *queue = SCI_ARRAY(&cx->env.scratch, int32_t, s->n + nnz), head = 0, tail = 0, n_levels = 0;
   for (int32_t k = 0; k < nnz; k++) read[k] = -1, level[k] = 0;
   for (int32_t i = s->n; i-- > 0;) /* the later column's product where both will do */
@@ -145,8 +155,10 @@ static int32_t substitute(sc_context *cx, const slots *s, const int32_t *mirror,
 
 sci_coloring sci_recover_acyclic(sc_context *cx, const sci_rows *a, sci_groups g) {
   sci_arena *arena = &cx->env.scratch;
-  int32_t nnz = a->ptr[a->n], *read = SCI_ARRAY(arena, int32_t, nnz), *level = SCI_ARRAY(arena, int32_t, nnz), *row = SCI_ARRAY(arena, int32_t, nnz);
-  int32_t *color = SCI_ARRAY(arena, int32_t, nnz), *at = SCI_ARRAY(arena, int32_t, nnz), *ptr = SCI_ARRAY(arena, int32_t, nnz + 1);
+  int32_t nnz = a->ptr[a->n], *read = SCI_ARRAY(arena, int32_t, nnz), *level = SCI_ARRAY(arena, int32_t, nnz),
+          *row = SCI_ARRAY(arena, int32_t, nnz);
+  int32_t *color = SCI_ARRAY(arena, int32_t, nnz), *at = SCI_ARRAY(arena, int32_t, nnz),
+          *ptr = SCI_ARRAY(arena, int32_t, nnz + 1);
   slots s = find_slots(cx, a, g);
   int32_t n_levels = substitute(cx, &s, sci_rows_mirrors(cx, a), nnz, read, level);
   SCI_VEC(int32_t) minus = {0};
@@ -161,6 +173,14 @@ sci_coloring sci_recover_acyclic(sc_context *cx, const sci_rows *a, sci_groups g
       if (s.member[m] != read[k]) sci_vec_push(arena, &minus, s.member[m]);
     ptr[k + 1] = (int32_t)minus.n;
   }
-  return (sci_coloring){.method = SC_COLORING_ACYCLIC, .n_forward = g.n, .column_color = g.color, .color = color, .at = at,
-                        .reversed = SCI_ZEROS(arena, bool, nnz), .minus_ptr = ptr, .minus = minus.data, .level = level, .n_levels = n_levels};
+  return (sci_coloring){.method = SC_COLORING_ACYCLIC,
+                        .n_forward = g.n,
+                        .column_color = g.color,
+                        .color = color,
+                        .at = at,
+                        .reversed = SCI_ZEROS(arena, bool, nnz),
+                        .minus_ptr = ptr,
+                        .minus = minus.data,
+                        .level = level,
+                        .n_levels = n_levels};
 }

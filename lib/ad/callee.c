@@ -1,4 +1,5 @@
-/* Owns derivatives through calls and maps: one derivative function per callee and set of active operands, called or mapped. */
+/* Owns derivatives through calls and maps: one derivative function per callee and set of active operands, called or
+ * mapped. */
 #include "lib/ad/jacobian.h"
 
 enum { FORWARD, REVERSE, JACOBIAN };
@@ -11,12 +12,14 @@ typedef struct key {
   bool flags[];
 } key;
 
-static uint32_t key_blob(const sci_ad *ad, const sc_function *f, int mode, bool trailing, const bool *active, const bool *seeded) {
+static uint32_t key_blob(const sci_ad *ad, const sc_function *f, int mode, bool trailing, const bool *active,
+                         const bool *seeded) {
   sc_context *cx = ad->cx;
   size_t n_flags = f->n_in + (seeded ? f->n_out : 0), size = sizeof(key) + n_flags * sizeof(bool);
   key *k = sci_alloc_zero(&cx->env.scratch, 1, size);
   k->callee = f->id;
-  k->mode = (uint8_t)mode, k->trailing = trailing && ad->seeds, k->nonsmooth = (uint8_t)ad->nonsmooth, k->strict_nan = ad->strict_nan;
+  k->mode = (uint8_t)mode, k->trailing = trailing && ad->seeds, k->nonsmooth = (uint8_t)ad->nonsmooth,
+  k->strict_nan = ad->strict_nan;
   k->seeds = ad->seeds;
   memcpy(k->flags, active, f->n_in * sizeof(bool));
   if (seeded) memcpy(k->flags + f->n_in, seeded, f->n_out * sizeof(bool));
@@ -82,9 +85,11 @@ static const char *fresh_name(builder *b, const char *prefix, const char *base) 
 static builder begin(const sci_ad *ad, sc_function *f) {
   sci_arena *scratch = &ad->cx->env.scratch;
   uint32_t most = f->n_in + f->n_out;
-  builder b = {.ad = ad, .f = f, .in = SCI_ZEROS(scratch, sc_named, most + f->n_in), .out = SCI_ZEROS(scratch, sc_named, most)};
+  builder b = {
+      .ad = ad, .f = f, .in = SCI_ZEROS(scratch, sc_named, most + f->n_in), .out = SCI_ZEROS(scratch, sc_named, most)};
   b.of = SCI_ARRAY(scratch, uint32_t, most);
-  for (uint32_t i = 0; i < f->n_in; i++) b.in[b.n_in++] = (sc_named){f->in[i].name, handle(ad->cx, f->in[i].node), NULL};
+  for (uint32_t i = 0; i < f->n_in; i++)
+    b.in[b.n_in++] = (sc_named){f->in[i].name, handle(ad->cx, f->in[i].node), NULL};
   return b;
 }
 
@@ -99,7 +104,8 @@ static sci_id add_seed(builder *b, const char *prefix, const sci_formal *of, boo
 static void add_result(builder *b, const char *prefix, const char *name, uint32_t of, sci_id value, bool trailing) {
   if (value == SCI_NONE) return;
   if (trailing) value = sci_seeds_last(b->ad, value);
-  b->out[b->n_out] = (sc_named){sci_asprintf(&b->ad->cx->env.scratch, "%s_%s", prefix, name), handle(b->ad->cx, value), NULL};
+  b->out[b->n_out] =
+      (sc_named){sci_asprintf(&b->ad->cx->env.scratch, "%s_%s", prefix, name), handle(b->ad->cx, value), NULL};
   b->of[b->n_out++] = of;
 }
 
@@ -114,7 +120,8 @@ static sci_derived finish(builder *b, uint32_t blob, const char *prefix) {
   sc_context *cx = b->ad->cx;
   sci_derived d = {.n = (uint32_t)b->n_out, .of = b->of};
   if (d.n) {
-    d.f = sci_make_function(cx, sci_asprintf(&cx->env.scratch, "%s_%s", prefix, b->f->name), b->in, b->n_in, b->out, b->n_out);
+    d.f = sci_make_function(cx, sci_asprintf(&cx->env.scratch, "%s_%s", prefix, b->f->name), b->in, b->n_in, b->out,
+                            b->n_out);
     inherit(b->ad, d.f, b->f);
   }
   sci_memo_add(cx, blob, d.f ? d.f->id : SCI_NONE, sci_intern_blob(cx, d.of, d.n * sizeof *d.of));
@@ -125,7 +132,9 @@ static bool find(sc_context *cx, uint32_t blob, sci_derived *d) {
   const sci_memo *m = sci_memo_find(cx, blob);
   if (!m) return false;
   const sci_blob *of = &cx->blobs[m->data];
-  *d = (sci_derived){.f = m->function == SCI_NONE ? NULL : cx->functions[m->function], .n = (uint32_t)(of->size / sizeof *d->of), .of = of->data};
+  *d = (sci_derived){.f = m->function == SCI_NONE ? NULL : cx->functions[m->function],
+                     .n = (uint32_t)(of->size / sizeof *d->of),
+                     .of = of->data};
   return true;
 }
 
@@ -168,7 +177,8 @@ static void reverse_body(const sci_ad *ad, sc_function *f, const sci_id *seeds, 
     if (active[i]) out[i] = adjoints[k++];
 }
 
-sci_derived sci_callee_reverse(const sci_ad *ad, sc_function *f, const bool *active, const bool *seeded, bool trailing) {
+sci_derived sci_callee_reverse(const sci_ad *ad, sc_function *f, const bool *active, const bool *seeded,
+                               bool trailing) {
   uint32_t blob = key_blob(ad, f, REVERSE, trailing, active, seeded);
   sci_derived d;
   if (find(ad->cx, blob, &d)) return d;
@@ -187,10 +197,12 @@ sci_derived sci_callee_reverse(const sci_ad *ad, sc_function *f, const bool *act
 /* ---- Jacobians of callees ---- */
 
 /* Also identifies the entries kept and how: a pattern in row-major order. */
-static uint32_t jacobian_key(const sci_ad *ad, const sc_function *f, const bool *active, const bool *used, const sci_jacobian_request *q) {
+static uint32_t jacobian_key(const sci_ad *ad, const sc_function *f, const bool *active, const bool *used,
+                             const sci_jacobian_request *q) {
   sc_context *cx = ad->cx;
   const sci_rows *only = q->only;
-  sci_id parts[] = {key_blob(ad, f, JACOBIAN, false, active, used), sci_intern_blob(cx, only->ptr, (size_t)(only->n + 1) * sizeof *only->ptr),
+  sci_id parts[] = {key_blob(ad, f, JACOBIAN, false, active, used),
+                    sci_intern_blob(cx, only->ptr, (size_t)(only->n + 1) * sizeof *only->ptr),
                     sci_intern_blob(cx, only->col, (size_t)only->ptr[only->n] * sizeof *only->col), q->symmetric};
   return sci_intern_blob(cx, parts, sizeof parts);
 }
@@ -206,7 +218,8 @@ static sci_id complete(sc_context *cx, const sci_sparse *s, const sci_jacobian_r
   return sci_make_scatter(cx, s->values, place, 1, &nnz);
 }
 
-sc_function *sci_callee_jacobian(const sci_ad *ad, sc_function *f, const bool *active, const bool *used, const sci_jacobian_request *q) {
+sc_function *sci_callee_jacobian(const sci_ad *ad, sc_function *f, const bool *active, const bool *used,
+                                 const sci_jacobian_request *q) {
   sc_context *cx = ad->cx;
   uint32_t blob = jacobian_key(ad, f, active, used, q);
   sci_derived d;
@@ -215,7 +228,8 @@ sc_function *sci_callee_jacobian(const sci_ad *ad, sc_function *f, const bool *a
   if (s.nnz != sci_rows_nnz(q->only)) s.values = complete(cx, &s, q);
   builder b = begin(ad, f);
   b.out[b.n_out++] = (sc_named){"jac", handle(cx, s.values), NULL};
-  sc_function *jac = sci_make_function(cx, sci_asprintf(&cx->env.scratch, "jac_%s", f->name), b.in, b.n_in, b.out, b.n_out);
+  sc_function *jac =
+      sci_make_function(cx, sci_asprintf(&cx->env.scratch, "jac_%s", f->name), b.in, b.n_in, b.out, b.n_out);
   inherit(ad, jac, f);
   sc_matrix_report report = s.report;
   report.nrow = s.n_rows, report.ncol = s.n_cols, report.nnz = s.nnz;
@@ -226,7 +240,8 @@ sc_function *sci_callee_jacobian(const sci_ad *ad, sc_function *f, const bool *a
 
 bool sci_is_gradient_of_inputs(sc_context *cx, const sc_function *f, const bool *active, const uint32_t *node) {
   const sci_memo *m = sci_memo_of_function(cx, f);
-  if (!m || cx->blobs[m->key].size <= sizeof(key) || ((const key *)cx->blobs[m->key].data)->mode != REVERSE) return false;
+  if (!m || cx->blobs[m->key].size <= sizeof(key) || ((const key *)cx->blobs[m->key].data)->mode != REVERSE)
+    return false;
   const uint32_t *of = cx->blobs[m->data].data;
   bool *used = SCI_ZEROS(&cx->env.scratch, bool, f->n_in);
   uint32_t last = 0;
@@ -254,7 +269,11 @@ typedef struct site {
 static site site_of(sc_context *cx, sci_id node) {
   const sci_node *n = sci_node_at(cx, node);
   const sci_call_attr *attr = sci_attr(cx, node);
-  return (site){.map = n->op == SCI_X_vmap, .attr = attr, .f = cx->functions[attr->callee], .n_args = n->n_args, .args = sci_args(cx, n)};
+  return (site){.map = n->op == SCI_X_vmap,
+                .attr = attr,
+                .f = cx->functions[attr->callee],
+                .n_args = n->n_args,
+                .args = sci_args(cx, n)};
 }
 
 /* Operands of the derivative's call: the original ones, then the seeds. */
@@ -267,7 +286,8 @@ typedef struct operands {
 static operands operands_of(const sci_ad *ad, const site *s, uint32_t more) {
   sci_arena *scratch = &ad->cx->env.scratch;
   uint32_t most = s->n_args + more;
-  operands o = {SCI_ARRAY(scratch, sci_id, most), SCI_ARRAY(scratch, int64_t, most), SCI_ARRAY(scratch, int64_t, most), s->n_args};
+  operands o = {SCI_ARRAY(scratch, sci_id, most), SCI_ARRAY(scratch, int64_t, most), SCI_ARRAY(scratch, int64_t, most),
+                s->n_args};
   for (uint32_t i = 0; i < s->n_args; i++) {
     o.args[i] = s->args[i];
     o.starts[i] = s->map ? s->attr->windows[i] : 0;
@@ -294,7 +314,8 @@ static sci_id apply(const sci_ad *ad, const site *s, const operands *o, sc_funct
   if (!s->map) return sci_make_call(cx, f, o->args, o->n, output);
   sci_id flat = sci_make_vmap(cx, f, s->attr->length, o->args, o->n, o->starts, o->strides, output);
   if (!ad->seeds) return flat;
-  return sci_seeds_first(ad, sci_make_reshape(cx, flat, 2, (int64_t[]){sci_type_of(cx, flat)->size / ad->seeds, ad->seeds}));
+  return sci_seeds_first(
+      ad, sci_make_reshape(cx, flat, 2, (int64_t[]){sci_type_of(cx, flat)->size / ad->seeds, ad->seeds}));
 }
 
 static sci_id forward_site(const sci_ad *ad, sci_id node, const sci_id *t) {
@@ -319,9 +340,10 @@ sci_id sci_forward_vmap(const sci_ad *ad, sci_id node, const sci_id *t) {
   return forward_site(ad, node, t);
 }
 
-/* Adjoints of the windows of one operand, value (K, length * size). Iterations of overlapping windows are parted at multiples of the
- * stride: each part is disjoint over the iterations. */
-static void contribute_windows(sci_sweep *sweep, sci_id operand, sci_id value, int64_t length, int64_t size, int64_t start, int64_t stride) {
+/* Adjoints of the windows of one operand, value (K, length * size). Iterations of overlapping windows are parted at
+ * multiples of the stride: each part is disjoint over the iterations. */
+static void contribute_windows(sci_sweep *sweep, sci_id operand, sci_id value, int64_t length, int64_t size,
+                               int64_t start, int64_t stride) {
   const sci_ad *ad = sweep->ad;
   sc_context *cx = ad->cx;
   int64_t k = ad->seeds ? ad->seeds : 1, reach = stride < 0 ? -stride : stride;
@@ -350,7 +372,8 @@ void sci_reverse_siblings(sci_sweep *sweep, sci_id node, const sci_id *by_output
   sc_context *cx = ad->cx;
   site s = site_of(cx, node);
   bool *active = SCI_ZEROS(&cx->env.scratch, bool, s.n_args), *seeded = SCI_ZEROS(&cx->env.scratch, bool, s.f->n_out);
-  for (uint32_t i = 0; i < s.n_args; i++) active[i] = sci_wants(sweep, s.args[i]) && sci_type_of(cx, s.f->in[i].node)->diff;
+  for (uint32_t i = 0; i < s.n_args; i++)
+    active[i] = sci_wants(sweep, s.args[i]) && sci_type_of(cx, s.f->in[i].node)->diff;
   for (uint32_t i = 0; i < s.f->n_out; i++) seeded[i] = by_output[i] != SCI_NONE;
   sci_derived d = sci_callee_reverse(ad, s.f, active, seeded, s.map);
   operands o = operands_of(ad, &s, s.f->n_out);
@@ -360,7 +383,8 @@ void sci_reverse_siblings(sci_sweep *sweep, sci_id node, const sci_id *by_output
     uint32_t i = d.of[k];
     sci_id value = apply(ad, &s, &o, d.f, k);
     if (s.map)
-      contribute_windows(sweep, s.args[i], value, s.attr->length, sci_type_of(cx, s.f->in[i].node)->size, o.starts[i], o.strides[i]);
+      contribute_windows(sweep, s.args[i], value, s.attr->length, sci_type_of(cx, s.f->in[i].node)->size, o.starts[i],
+                         o.strides[i]);
     else
       sci_contribute(sweep, s.args[i], value);
   }

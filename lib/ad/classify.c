@@ -1,4 +1,5 @@
-/* Owns the first half of sparse Jacobians: what each node is to them, and the routing of rows through linear operations. */
+/* Owns the first half of sparse Jacobians: what each node is to them, and the routing of rows through linear
+ * operations. */
 #include "lib/ad/jacobian.h"
 
 static uint32_t number(const sci_assembly *a, const sci_id *args, uint32_t i) {
@@ -40,7 +41,8 @@ static void join_column(void *user, int64_t element, uint32_t part, int64_t part
 }
 
 static bool moves(unsigned op) {
-  return op == SCI_X_reshape || op == SCI_X_transpose || op == SCI_X_slice || op == SCI_X_broadcast || op == SCI_X_gather;
+  return op == SCI_X_reshape || op == SCI_X_transpose || op == SCI_X_slice || op == SCI_X_broadcast ||
+         op == SCI_X_gather;
 }
 
 static bool joins(unsigned op) {
@@ -58,7 +60,8 @@ static const int32_t *direct_columns(sci_assembly *a, sci_id id, const sci_node 
   int32_t *out = SCI_ARRAY(scratch, int32_t, size);
   if (joins(n->op)) {
     const int32_t **parts = SCI_ARRAY(scratch, const int32_t *, n->n_args);
-    for (uint32_t i = 0; i < n->n_args; i++) parts[i] = a->active[number(a, args, i)] ? a->column[number(a, args, i)] : NULL;
+    for (uint32_t i = 0; i < n->n_args; i++)
+      parts[i] = a->active[number(a, args, i)] ? a->column[number(a, args, i)] : NULL;
     for_joined(a, id, join_column, &(join_columns){parts, out});
     return out;
   }
@@ -99,12 +102,14 @@ static bool is_linear(const sci_assembly *a, const sci_node *n, const sci_id *ar
   }
 }
 
-/* A map or call is taken apart when its active operands only move inputs. A function with its own derivative has a Jacobian by its products
- * only, so that a call of one stays whole; a map of one is taken apart, into products of the one. */
+/* A map or call is taken apart when its active operands only move inputs. A function with its own derivative has a
+ * Jacobian by its products only, so that a call of one stays whole; a map of one is taken apart, into products of the
+ * one. */
 static bool is_map(const sci_assembly *a, sci_id id, const sci_node *n, const sci_id *args) {
   if (n->op != SCI_X_call && n->op != SCI_X_vmap) return false;
   sc_context *cx = a->ad->cx;
-  if (n->op == SCI_X_call && sci_is_custom(cx->functions[((const sci_call_attr *)sci_attr(cx, id))->callee])) return false;
+  if (n->op == SCI_X_call && sci_is_custom(cx->functions[((const sci_call_attr *)sci_attr(cx, id))->callee]))
+    return false;
   for (uint32_t i = 0; i < n->n_args; i++)
     if (a->active[number(a, args, i)] && !a->column[number(a, args, i)]) return false;
   return true;

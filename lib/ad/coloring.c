@@ -2,8 +2,9 @@
  *
  * Columns and rows: greedy partial distance-2 coloring in natural and in largest-first order, the better one kept.
  * Both directions: the densest rows are left to reverse products when that is cheaper in total.
- * Hessians: greedy star coloring (Gebremedhin, Tarafdar, Manne and Pothen, SIAM J. Sci. Comput. 29, 2007, algorithm 4.1), with the foreign
- * hubs of a vertex kept in a list, so that a vertex of large degree costs its neighbors nothing. */
+ * Hessians: greedy star coloring (Gebremedhin, Tarafdar, Manne and Pothen, SIAM J. Sci. Comput. 29, 2007,
+ * algorithm 4.1), with the foreign hubs of a vertex kept in a list, so that a vertex of large degree costs its
+ * neighbors nothing. */
 #include "lib/ad/coloring.h"
 
 #include <stdlib.h>
@@ -30,8 +31,10 @@ static int32_t *largest_first(sc_context *cx, const sci_rows *a) {
 
 /* ---- columns (or, transposed, rows) ---- */
 
-/* Vertices are the rows of `by_vertex`; two of them conflict when they meet in a row of `by_edge`. -1 for vertices without entries. */
-static sci_groups color_distance2(sc_context *cx, const sci_rows *by_vertex, const sci_rows *by_edge, const int32_t *order) {
+/* Vertices are the rows of `by_vertex`; two of them conflict when they meet in a row of `by_edge`. -1 for vertices
+ * without entries. */
+static sci_groups color_distance2(sc_context *cx, const sci_rows *by_vertex, const sci_rows *by_edge,
+                                  const int32_t *order) {
   sci_arena *arena = &cx->env.scratch;
   sci_groups g = {0, SCI_ARRAY(arena, int32_t, by_vertex->n)};
   int32_t *forbidden = SCI_ARRAY(arena, int32_t, by_vertex->n + 1);
@@ -55,11 +58,12 @@ static sci_groups color_distance2(sc_context *cx, const sci_rows *by_vertex, con
   return g;
 }
 
-/* The work of the greedy loop: the sum of squares of the edges' sizes. A pattern past the bound has an edge so dense that compression
- * along the vertices cannot pay; then every vertex is its own group. */
+/* The work of the greedy loop: the sum of squares of the edges' sizes. A pattern past the bound has an edge so dense
+ * that compression along the vertices cannot pay; then every vertex is its own group. */
 static const double WORK_BOUND = 4e7;
 
-static sci_groups color_vertices(sc_context *cx, const sci_rows *by_vertex, const sci_rows *by_edge, sc_coloring_order *order) {
+static sci_groups color_vertices(sc_context *cx, const sci_rows *by_vertex, const sci_rows *by_edge,
+                                 sc_coloring_order *order) {
   double work = 0;
   int32_t densest = 0;
   for (int64_t e = 0; e < by_edge->n; e++) {
@@ -99,7 +103,8 @@ static sci_coloring recover(sc_context *cx, const sci_rows *rows, sci_coloring c
 }
 
 /* The t densest rows in reverse, the rest forward. */
-static sci_coloring color_both(sc_context *cx, const sci_rows *rows, int64_t n_cols, const int32_t *densest, int64_t t, sc_coloring_order order) {
+static sci_coloring color_both(sc_context *cx, const sci_rows *rows, int64_t n_cols, const int32_t *densest, int64_t t,
+                               sc_coloring_order order) {
   sci_arena *arena = &cx->env.scratch;
   bool *in_reverse = SCI_ZEROS(arena, bool, rows->n), *in_forward = SCI_ZEROS(arena, bool, rows->n);
   for (int64_t k = 0; k < t; k++) in_reverse[densest[k]] = true;
@@ -126,7 +131,8 @@ static double cost_of(const sci_coloring *c, const sc_coloring_options *o) {
 
 sci_coloring sci_color_jacobian(sc_context *cx, const sci_rows *rows, int64_t n_cols, const sc_coloring_options *o) {
   int32_t *densest = largest_first(cx, rows);
-  int64_t n = rows->n, first = o->method == SC_COLORING_ROW ? n : o->method == SC_COLORING_BIDIRECTIONAL && n > 1, last = n;
+  int64_t n = rows->n, first = o->method == SC_COLORING_ROW ? n : o->method == SC_COLORING_BIDIRECTIONAL && n > 1,
+          last = n;
   if (o->method == SC_COLORING_COLUMN) last = 0;
   if (o->method == SC_COLORING_BIDIRECTIONAL) last = n > 1 ? n - 1 : first;
   sci_coloring best = color_both(cx, rows, n_cols, densest, first, o->order);
@@ -151,8 +157,8 @@ typedef struct hub {
   int32_t color, next;
 } hub;
 
-/* A vertex w lists the colors of its hubs: neighbors that have another neighbor of w's color. Whoever is colored next to w must not
- * take such a color, or a path of four vertices would have two colors. */
+/* A vertex w lists the colors of its hubs: neighbors that have another neighbor of w's color. Whoever is colored next
+ * to w must not take such a color, or a path of four vertices would have two colors. */
 typedef struct star_state {
   sci_arena *arena;
   const sci_rows *a;
@@ -248,14 +254,16 @@ static sci_groups color_star(sc_context *cx, const sci_rows *a, const int32_t *o
   return g;
 }
 
-/* Nonzero (r, c) is alone in row r among the columns of c's color, or alone in row c among those of r's: one of the two holds, since
- * no path of four vertices has only two colors. Where both do, it is read from the product of the later column. What
- * the other products are not asked for is not computed in straight-line code, and models list states before the inputs that act
- * on them: the later columns' derivatives are the shorter ones (quadrotor Hessian: 5,835 operations a stage, 6,690 the other way). */
+/* Nonzero (r, c) is alone in row r among the columns of c's color, or alone in row c among those of r's: one of the two
+ * holds, since no path of four vertices has only two colors. Where both do, it is read from the product of the later
+ * column. What the other products are not asked for is not computed in straight-line code, and models list states
+ * before the inputs that act on them: the later columns' derivatives are the shorter ones (quadrotor Hessian: 5,835
+ * operations a stage, 6,690 the other way). */
 static sci_coloring recover_star(sc_context *cx, const sci_rows *a, sci_groups g) {
   sci_arena *arena = &cx->env.scratch;
   int64_t nnz = sci_rows_nnz(a);
-  int32_t *color = SCI_ARRAY(arena, int32_t, nnz), *at = SCI_ARRAY(arena, int32_t, nnz), *count = SCI_ZEROS(arena, int32_t, g.n + 1);
+  int32_t *color = SCI_ARRAY(arena, int32_t, nnz), *at = SCI_ARRAY(arena, int32_t, nnz),
+          *count = SCI_ZEROS(arena, int32_t, g.n + 1);
   bool *alone = SCI_ARRAY(arena, bool, nnz), *reversed = SCI_ZEROS(arena, bool, nnz);
   for (int64_t r = 0; r < a->n; r++) {
     for (int32_t k = a->ptr[r]; k < a->ptr[r + 1]; k++) count[g.color[a->col[k]]]++;
@@ -270,13 +278,19 @@ static sci_coloring recover_star(sc_context *cx, const sci_rows *a, sci_groups g
       color[k] = here ? g.color[a->col[k]] : g.color[r];
       at[k] = here ? (int32_t)r : a->col[k];
     }
-  return (sci_coloring){.method = SC_COLORING_STAR, .n_forward = g.n, .column_color = g.color, .color = color, .at = at, .reversed = reversed};
+  return (sci_coloring){.method = SC_COLORING_STAR,
+                        .n_forward = g.n,
+                        .column_color = g.color,
+                        .color = color,
+                        .at = at,
+                        .reversed = reversed};
 }
 
 /* In natural and in largest-first order, as asked; the better one, the natural one where they tie. */
 typedef sci_groups vertex_coloring(sc_context *cx, const sci_rows *rows, const int32_t *order);
 
-static sci_groups best_order(sc_context *cx, const sci_rows *rows, vertex_coloring *color, sc_coloring_order wanted, sc_coloring_order *order) {
+static sci_groups best_order(sc_context *cx, const sci_rows *rows, vertex_coloring *color, sc_coloring_order wanted,
+                             sc_coloring_order *order) {
   sci_groups best = {UINT32_MAX, NULL};
   if (wanted != SC_ORDER_LARGEST_FIRST) {
     int32_t *natural = SCI_ARRAY(&cx->env.scratch, int32_t, rows->n);
@@ -294,7 +308,8 @@ static sci_groups best_order(sc_context *cx, const sci_rows *rows, vertex_colori
 /* Two colors suffice for a star, and an acyclic coloring looks at all pairs of neighbors' neighbors. */
 static bool may_be_acyclic(const sci_rows *rows, sci_groups star) {
   double work = 0;
-  for (int64_t r = 0; r < rows->n; r++) work += (double)(rows->ptr[r + 1] - rows->ptr[r]) * (rows->ptr[r + 1] - rows->ptr[r]);
+  for (int64_t r = 0; r < rows->n; r++)
+    work += (double)(rows->ptr[r + 1] - rows->ptr[r]) * (rows->ptr[r + 1] - rows->ptr[r]);
   return star.n > 2 && work <= WORK_BOUND;
 }
 

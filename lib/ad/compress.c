@@ -1,4 +1,5 @@
-/* Owns compressed derivatives: a coloring's seeds pushed through the graph, and the places its products are read from. */
+/* Owns compressed derivatives: a coloring's seeds pushed through the graph, and the places its products are read from.
+ */
 #include "lib/ad/jacobian.h"
 
 /* ---- seeds ---- */
@@ -12,7 +13,8 @@ static sci_id seed_of(const sci_ad *ad, sci_id value, const int32_t *color, int6
   sci_shape s = sci_seeded(ad, sci_shape_of(cx, value));
   sci_mul_size(&cx->env, seeds, size, "seeds of a compressed derivative");
   if (seeds * size > SC_MAX_ELEMENTS)
-    sci_fail(&cx->env, SC_ERR_OVERFLOW, "%lld derivative directions of %lld elements exceed the largest tensor", (long long)seeds, (long long)size);
+    sci_fail(&cx->env, SC_ERR_OVERFLOW, "%lld derivative directions of %lld elements exceed the largest tensor",
+             (long long)seeds, (long long)size);
   char *data = sci_alloc_zero(scratch, (size_t)(seeds * size), sc_dtype_size(dtype));
   for (int64_t e = 0; e < size; e++)
     if (color[first + e] >= 0)
@@ -36,8 +38,8 @@ typedef struct products {
   sci_id forward, reverse; /* (colors, rows), (colors, columns) */
 } products;
 
-static products multiply(const sci_ad *outer, uint32_t n_roots, const sci_id *roots, uint32_t n_inputs, const sci_id *inputs,
-                         const sci_coloring *c) {
+static products multiply(const sci_ad *outer, uint32_t n_roots, const sci_id *roots, uint32_t n_inputs,
+                         const sci_id *inputs, const sci_coloring *c) {
   sc_context *cx = outer->cx;
   sci_arena *scratch = &cx->env.scratch;
   products p = {SCI_NONE, SCI_NONE};
@@ -79,7 +81,8 @@ static opaque find_opaque(sci_assembly *a) {
     if (a->kind[k] == SCI_KIND_OPAQUE && a->terms[k].n) sci_vec_push(scratch, &nodes, a->order.ids[k]);
   opaque o = {.n = (uint32_t)nodes.n, .nodes = nodes.data};
   if (!o.n) return o;
-  /* The gradient's own order, where the nodes are the roots of a Hessian: star coloring wants rows and columns to correspond. */
+  /* The gradient's own order, where the nodes are the roots of a Hessian: star coloring wants rows and columns to
+   * correspond. */
   if (o.n == a->q->n_roots) {
     bool same = true;
     for (uint32_t i = 0; i < o.n; i++) {
@@ -113,7 +116,8 @@ static bool is_whole_hessian(const sci_assembly *a, const opaque *o) {
          !memcmp(t->col, o->rows->col, (size_t)t->ptr[t->n] * sizeof *t->col);
 }
 
-/* All nonzeros of an acyclic coloring, level by level: what is read from the products less the sums of what is known by then. */
+/* All nonzeros of an acyclic coloring, level by level: what is read from the products less the sums of what is known by
+ * then. */
 static sci_id substitute(sci_assembly *a, const sci_coloring *c, int64_t nnz, int64_t width, sci_id forward) {
   sc_context *cx = a->ad->cx;
   sci_arena *scratch = &cx->env.scratch;
@@ -124,18 +128,21 @@ static sci_id substitute(sci_assembly *a, const sci_coloring *c, int64_t nnz, in
   for (int32_t level = 1; level < c->n_levels; level++) {
     int64_t n = 0;
     for (int64_t k = 0; k < nnz; k++)
-      for (int32_t m = c->minus_ptr[k]; c->level[k] == level && m < c->minus_ptr[k + 1]; m++) to[n] = (int32_t)k, known[n++] = c->minus[m];
+      for (int32_t m = c->minus_ptr[k]; c->level[k] == level && m < c->minus_ptr[k + 1]; m++)
+        to[n] = (int32_t)k, known[n++] = c->minus[m];
     sci_id less = sci_make1(cx, SCI_OP_neg, sci_make_gather(cx, values, known, 1, &n));
     values = sci_make_index(cx, SCI_X_index_add, values, less, to);
   }
   return values;
 }
 
-static void add_opaque_entries(sci_assembly *a, const opaque *o, const sci_coloring *c, const sci_rows *colored, products p) {
+static void add_opaque_entries(sci_assembly *a, const opaque *o, const sci_coloring *c, const sci_rows *colored,
+                               products p) {
   sc_context *cx = a->ad->cx;
   int64_t width[2] = {o->n_rows, a->n_cols}, first = 0;
   sci_id values = c->minus_ptr ? substitute(a, c, sci_rows_nnz(colored), width[0], p.forward) : p.forward;
-  int32_t piece[2] = {values == SCI_NONE ? -1 : sci_add_piece(a, values, 0), p.reverse == SCI_NONE ? -1 : sci_add_piece(a, p.reverse, 0)};
+  int32_t piece[2] = {values == SCI_NONE ? -1 : sci_add_piece(a, values, 0),
+                      p.reverse == SCI_NONE ? -1 : sci_add_piece(a, p.reverse, 0)};
   a->report.method = c->method, a->report.order = c->order;
   a->report.column_colors = (int32_t)c->n_forward, a->report.row_colors = (int32_t)c->n_reverse;
   for (uint32_t i = 0; i < o->n; i++) {
@@ -154,14 +161,16 @@ static void add_opaque_entries(sci_assembly *a, const opaque *o, const sci_color
   }
 }
 
-/* Elements that a product computes, in about as many operations. 0, which rules out substitution: where they are few, since straight-line
- * code drops what nobody asks of a product, and where NaN matters, since substitution spreads it. */
+/* Elements that a product computes, in about as many operations. 0, which rules out substitution: where they are few,
+ * since straight-line code drops what nobody asks of a product, and where NaN matters, since substitution spreads it.
+ */
 static double product_cost(const sci_assembly *a) {
   static const double FEW = 4096;
   if (a->ad->strict_nan) return 0;
   double cost = 0;
   for (uint32_t k = 0; k < a->order.n; k++)
-    if (a->active[k] && sci_node_at(a->ad->cx, a->order.ids[k])->op < SCI_OP_COUNT) cost += (double)sci_type_of(a->ad->cx, a->order.ids[k])->size;
+    if (a->active[k] && sci_node_at(a->ad->cx, a->order.ids[k])->op < SCI_OP_COUNT)
+      cost += (double)sci_type_of(a->ad->cx, a->order.ids[k])->size;
   return cost <= FEW ? 0 : cost;
 }
 

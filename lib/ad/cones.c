@@ -48,7 +48,8 @@ static sci_id ones_like(sc_context *cx, sci_id id) {
 /* One forward sweep per leaf, for all roots. */
 static sci_id *forward_values(const sci_ad *ad, const cones *c) {
   sci_arena *scratch = &ad->cx->env.scratch;
-  sci_id *value = SCI_ARRAY(scratch, sci_id, (size_t)c->n_roots * c->n_leaves), *out = SCI_ARRAY(scratch, sci_id, c->n_roots);
+  sci_id *value = SCI_ARRAY(scratch, sci_id, (size_t)c->n_roots * c->n_leaves),
+         *out = SCI_ARRAY(scratch, sci_id, c->n_roots);
   sci_id *seeds = SCI_ARRAY(scratch, sci_id, c->n_leaves);
   for (uint32_t l = 0; l < c->n_leaves; l++) seeds[l] = SCI_NONE;
   for (uint32_t l = 0; l < c->n_leaves; l++) {
@@ -80,7 +81,8 @@ static double cost_of(const sci_assembly *a, const cones *c, const sci_id *value
   double cost = 0;
   for (uint32_t k = 0; k < order.n; k++) {
     unsigned op = sci_node_at(cx, order.ids[k])->op;
-    if (op < SCI_OP_COUNT && sci_number(&a->order, order.ids[k]) == SCI_NONE) cost += (double)sci_type_of(cx, order.ids[k])->size;
+    if (op < SCI_OP_COUNT && sci_number(&a->order, order.ids[k]) == SCI_NONE)
+      cost += (double)sci_type_of(cx, order.ids[k])->size;
   }
   return cost;
 }

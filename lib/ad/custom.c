@@ -1,7 +1,7 @@
 /* Owns the use of derivatives that functions bring along.
  *
- * A jvp is linear in the tangents, a vjp in the adjoints, so either one serves both modes: J' w is the adjoint of v -> J v, and J v the
- * adjoint of w -> J' w (taken at zero; being linear, they are the same everywhere). */
+ * A jvp is linear in the tangents, a vjp in the adjoints, so either one serves both modes: J' w is the adjoint of v ->
+ * J v, and J v the adjoint of w -> J' w (taken at zero; being linear, they are the same everywhere). */
 #include "lib/ad/ad.h"
 
 sci_id sci_root_of(sc_context *cx, sc_function *f, uint32_t o) {
@@ -48,14 +48,17 @@ static sci_id or_zeros(const sci_ad *ad, sci_id value, sci_id like) {
 }
 
 /* The products of f's jvp (or vjp) with `seeds`, in the order of its outputs, where `wanted`. */
-static void direct(const sci_ad *ad, sc_function *f, sc_function *g, const sci_id *seeds, const bool *wanted, sci_id *out) {
+static void direct(const sci_ad *ad, sc_function *f, sc_function *g, const sci_id *seeds, const bool *wanted,
+                   sci_id *out) {
   product p = begin(ad, f, g);
   for (; p.n < g->n_in; p.n++) p.args[p.n] = or_zeros(ad, seeds[p.n - f->n_in], g->in[p.n].node);
   for (uint32_t k = 0; k < g->n_out; k++) out[k] = wanted[k] ? multiply(ad, &p, k) : SCI_NONE;
 }
 
-/* The products of the transpose: of g's adjoint with `seeds`, which belong to g's outputs, in the order of g's own seeds. */
-static void transposed(const sci_ad *ad, sc_function *f, sc_function *g, const sci_id *seeds, const bool *wanted, sci_id *out) {
+/* The products of the transpose: of g's adjoint with `seeds`, which belong to g's outputs, in the order of g's own
+ * seeds. */
+static void transposed(const sci_ad *ad, sc_function *f, sc_function *g, const sci_id *seeds, const bool *wanted,
+                       sci_id *out) {
   sci_arena *scratch = &ad->cx->env.scratch;
   bool *active = SCI_ZEROS(scratch, bool, g->n_in), *seeded = SCI_ZEROS(scratch, bool, g->n_out);
   for (uint32_t i = f->n_in; i < g->n_in; i++) active[i] = wanted[i - f->n_in], out[i - f->n_in] = SCI_NONE;

@@ -13,7 +13,7 @@ typedef struct derivation {
   sc_context *cx;
   sc_function *f;
   sci_ad ad;
-  sci_id *root; /* per output: what is differentiated */
+  sci_id *root;      /* per output: what is differentiated */
   sci_id *lam, *fwd; /* seed inputs per output and input, SCI_NONE: not asked for yet */
   SCI_VEC(sc_named) in;
   SCI_VEC(sc_named) out;
@@ -47,11 +47,12 @@ static const char *known_names(const derivation *d, const sci_formal *list, uint
   return t.data;
 }
 
-static uint32_t find(const derivation *d, const char *what, const sci_formal *list, uint32_t n, const char *name, size_t length) {
+static uint32_t find(const derivation *d, const char *what, const sci_formal *list, uint32_t n, const char *name,
+                     size_t length) {
   for (uint32_t i = 0; i < n; i++)
     if (strlen(list[i].name) == length && !memcmp(list[i].name, name, length)) return i;
-  sci_fail(&d->cx->env, SC_ERR_NAME, "function %s has no %s '%.*s'; there are: %s", d->f->name, what, (int)(length > 200 ? 200 : length),
-           name, known_names(d, list, n));
+  sci_fail(&d->cx->env, SC_ERR_NAME, "function %s has no %s '%.*s'; there are: %s", d->f->name, what,
+           (int)(length > 200 ? 200 : length), name, known_names(d, list, n));
 }
 
 static uint32_t find_output(const derivation *d, const sc_request *r) {
@@ -141,8 +142,8 @@ static sci_id *gradient(derivation *d, uint32_t output, const columns *c) {
   sci_id root = d->root[output];
   sci_shape s = sci_shape_of(d->cx, root);
   if (sci_type_of(d->cx, root)->size != 1)
-    sci_fail(&d->cx->env, SC_ERR_SHAPE, "output %s of %s has %lld elements: a gradient or Hessian needs one", d->f->out[output].name,
-             d->f->name, (long long)sci_type_of(d->cx, root)->size);
+    sci_fail(&d->cx->env, SC_ERR_SHAPE, "output %s of %s has %lld elements: a gradient or Hessian needs one",
+             d->f->out[output].name, d->f->name, (long long)sci_type_of(d->cx, root)->size);
   sci_id one = sci_make_fill(d->cx, dtype_of(d, root), s.rank, s.dim, 1);
   return adjoints(d, 1, &root, &one, c);
 }
@@ -166,7 +167,8 @@ static void add_output(derivation *d, const sc_request *r, sci_id value, const s
   sci_vec_push(&d->cx->env.scratch, &d->out, (sc_named){sci_request_name(d->cx, r), handle(d, value), pattern});
 }
 
-static void add_matrix(derivation *d, const sc_request *r, const sci_sparse *s, sci_id value, const sc_pattern *pattern) {
+static void add_matrix(derivation *d, const sc_request *r, const sci_sparse *s, sci_id value,
+                       const sc_pattern *pattern) {
   matrix m = {(uint32_t)d->out.n, s->report};
   m.report.nrow = s->n_rows, m.report.ncol = s->n_cols, m.report.nnz = s->nnz;
   sci_vec_push(&d->cx->env.scratch, &d->matrices, m);
@@ -204,8 +206,9 @@ static void add_sparse(derivation *d, const sc_request *r, const sci_sparse *s) 
 static int64_t dense_size(const derivation *d, int64_t rows, int64_t cols) {
   int64_t size = sci_mul_size(&d->cx->env, rows, cols, "dense derivative");
   if (size > SC_MAX_ELEMENTS)
-    sci_fail(&d->cx->env, SC_ERR_OVERFLOW, "a dense derivative of %lld by %lld exceeds the largest tensor; ask for a sparse one",
-             (long long)rows, (long long)cols);
+    sci_fail(&d->cx->env, SC_ERR_OVERFLOW,
+             "a dense derivative of %lld by %lld exceeds the largest tensor; ask for a sparse one", (long long)rows,
+             (long long)cols);
   return size;
 }
 
@@ -221,7 +224,8 @@ static void add_dense(derivation *d, const sc_request *r, const sci_sparse *s, b
   int64_t n = 0;
   for (int64_t k = 0; k < s->nnz; k++) {
     from[n] = (int32_t)k, place[n++] = (int32_t)(s->row[k] * s->n_cols + s->col[k]);
-    if (mirror && s->row[k] != s->col[k]) from[n] = (int32_t)k, place[n++] = (int32_t)(s->col[k] * s->n_cols + s->row[k]);
+    if (mirror && s->row[k] != s->col[k])
+      from[n] = (int32_t)k, place[n++] = (int32_t)(s->col[k] * s->n_cols + s->row[k]);
   }
   sci_id values = n == s->nnz ? s->values : sci_make_gather(d->cx, s->values, from, 1, &n);
   add_matrix(d, r, s, sci_make_scatter(d->cx, values, place, 2, shape), NULL);
@@ -234,9 +238,16 @@ static sci_sparse jacobian(derivation *d, const sc_request *r, uint32_t output, 
   return sci_sparse_jacobian(&d->ad, &q);
 }
 
-static sci_sparse hessian(derivation *d, const sc_request *r, const sci_id *gradient, const columns *c, sc_triangle triangle) {
-  sci_jacobian_request q = {.n_roots = c->n, .roots = gradient, .n_inputs = c->n, .inputs = c->nodes, .symmetric = true, .triangle = triangle};
-  q.by_columns = (r->kind == SC_REQUEST_SPHESS || r->kind == SC_REQUEST_SPLAGHESS) && r->layout == SC_CSC && r->triangle != SC_TRIANGLE_FULL;
+static sci_sparse hessian(derivation *d, const sc_request *r, const sci_id *gradient, const columns *c,
+                          sc_triangle triangle) {
+  sci_jacobian_request q = {.n_roots = c->n,
+                            .roots = gradient,
+                            .n_inputs = c->n,
+                            .inputs = c->nodes,
+                            .symmetric = true,
+                            .triangle = triangle};
+  q.by_columns = (r->kind == SC_REQUEST_SPHESS || r->kind == SC_REQUEST_SPLAGHESS) && r->layout == SC_CSC &&
+                 r->triangle != SC_TRIANGLE_FULL;
   return sci_sparse_jacobian(&d->ad, &q);
 }
 
@@ -245,8 +256,8 @@ typedef struct mirrored {
   int64_t n;
 } mirrored;
 
-/* Both triangles from the lower one (row by row): counted by major index, so that no sorting is needed. A symmetric matrix reads the
- * same by rows and by columns; `row` and `col` come out for rows. */
+/* Both triangles from the lower one (row by row): counted by major index, so that no sorting is needed. A symmetric
+ * matrix reads the same by rows and by columns; `row` and `col` come out for rows. */
 static sci_sparse mirror_lower(derivation *d, const sci_sparse *s, bool by_columns) {
   sci_arena *scratch = &d->cx->env.scratch;
   int32_t *ptr = SCI_ZEROS(scratch, int32_t, s->n_rows + 1);
@@ -256,8 +267,10 @@ static sci_sparse mirror_lower(derivation *d, const sci_sparse *s, bool by_colum
   }
   for (int64_t m = 0; m < s->n_rows; m++) ptr[m + 1] += ptr[m];
   mirrored m = {.n = ptr[s->n_rows]};
-  m.row = SCI_ARRAY(scratch, int32_t, m.n), m.col = SCI_ARRAY(scratch, int32_t, m.n), m.from = SCI_ARRAY(scratch, int32_t, m.n);
-  /* Row i: its lower entries in order of columns, then the mirrored ones in order of their rows: both come in order of k. */
+  m.row = SCI_ARRAY(scratch, int32_t, m.n), m.col = SCI_ARRAY(scratch, int32_t, m.n),
+  m.from = SCI_ARRAY(scratch, int32_t, m.n);
+  /* Row i: its lower entries in order of columns, then the mirrored ones in order of their rows: both come in order of
+   * k. */
   for (int pass = 0; pass < 2; pass++)
     for (int64_t k = 0; k < s->nnz; k++) {
       int32_t i = pass ? s->col[k] : s->row[k], j = pass ? s->row[k] : s->col[k];
@@ -288,11 +301,14 @@ static void add_hessian(derivation *d, const sc_request *r, const sci_id *gradie
 
 static void add_request(derivation *d, const sc_request *r) {
   sc_context *cx = d->cx;
-  if ((unsigned)r->kind > SC_REQUEST_SPLAGHESS || (unsigned)r->triangle > SC_TRIANGLE_UPPER || (unsigned)r->layout > SC_COO)
-    sci_fail(&cx->env, SC_ERR_ARGUMENT, "a derivative request for %s has an unknown kind, triangle or layout", d->f->name);
+  if ((unsigned)r->kind > SC_REQUEST_SPLAGHESS || (unsigned)r->triangle > SC_TRIANGLE_UPPER ||
+      (unsigned)r->layout > SC_COO)
+    sci_fail(&cx->env, SC_ERR_ARGUMENT, "a derivative request for %s has an unknown kind, triangle or layout",
+             d->f->name);
   if (r->kind == SC_REQUEST_OUTPUT) {
     uint32_t o = find_output(d, r);
-    sci_vec_push(&cx->env.scratch, &d->out, (sc_named){d->f->out[o].name, handle(d, d->f->out[o].node), d->f->out[o].pattern});
+    sci_vec_push(&cx->env.scratch, &d->out,
+                 (sc_named){d->f->out[o].name, handle(d, d->f->out[o].node), d->f->out[o].pattern});
     return;
   }
   columns c = find_columns(d, r);
@@ -303,7 +319,8 @@ static void add_request(derivation *d, const sc_request *r) {
   uint32_t o = find_output(d, r);
   sci_id root = d->root[o];
   if (!sci_is_float(dtype_of(d, root)))
-    sci_fail(&cx->env, SC_ERR_DTYPE, "output %s of %s is not differentiable: it is %s", d->f->out[o].name, d->f->name, sci_type_text(cx, root));
+    sci_fail(&cx->env, SC_ERR_DTYPE, "output %s of %s is not differentiable: it is %s", d->f->out[o].name, d->f->name,
+             sci_type_text(cx, root));
   switch (r->kind) {
   case SC_REQUEST_FWD: add_output(d, r, forward_product(d, o, &c), NULL); return;
   case SC_REQUEST_ADJ: {
@@ -332,11 +349,13 @@ static void add_request(derivation *d, const sc_request *r) {
 
 static const char *default_name(sc_context *cx, const sc_function *f, const sc_request *requests, size_t n) {
   for (size_t i = 0; i < n; i++)
-    if (requests[i].kind != SC_REQUEST_OUTPUT) return sci_asprintf(&cx->env.scratch, "%s_%s", f->name, sci_request_name(cx, &requests[i]));
+    if (requests[i].kind != SC_REQUEST_OUTPUT)
+      return sci_asprintf(&cx->env.scratch, "%s_%s", f->name, sci_request_name(cx, &requests[i]));
   return f->name;
 }
 
-sc_function *sci_derive(sc_context *cx, sc_function *f, const char *name, const sc_request *requests, size_t n, const sc_options *options) {
+sc_function *sci_derive(sc_context *cx, sc_function *f, const char *name, const sc_request *requests, size_t n,
+                        const sc_options *options) {
   sci_arena *scratch = &cx->env.scratch;
   derivation d = {.cx = cx, .f = f, .ad = {.cx = cx, .strict_nan = f->strict_nan || (options && options->strict_nan)}};
   if (options) d.ad.nonsmooth = options->nonsmooth;
@@ -349,10 +368,12 @@ sc_function *sci_derive(sc_context *cx, sc_function *f, const char *name, const 
     sci_vec_push(scratch, &d.in, (sc_named){f->in[i].name, handle(&d, f->in[i].node), NULL});
   }
   for (size_t i = 0; i < n; i++) add_request(&d, &requests[i]);
-  sc_function *g = sci_make_function(cx, name ? name : default_name(cx, f, requests, n), d.in.data, d.in.n, d.out.data, d.out.n);
+  sc_function *g =
+      sci_make_function(cx, name ? name : default_name(cx, f, requests, n), d.in.data, d.in.n, d.out.data, d.out.n);
   g->set_hint = g->hint = f->hint;
   g->strict_nan = d.ad.strict_nan;
-  for (size_t i = 0; i < d.matrices.n; i++) sci_function_report(g, d.matrices.data[i].output, &d.matrices.data[i].report);
+  for (size_t i = 0; i < d.matrices.n; i++)
+    sci_function_report(g, d.matrices.data[i].output, &d.matrices.data[i].report);
   sc_function *simple = sci_simplify(cx, g, false, NULL);
   g->held = false;
   simple->held = true;

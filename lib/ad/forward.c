@@ -34,8 +34,8 @@ static sci_id forward_scalar(const sci_ad *ad, sci_id id, const sci_id *args, co
   return sum;
 }
 
-void sci_forward(const sci_ad *ad, uint32_t n_inputs, const sci_id *inputs, const sci_id *tangents, uint32_t n, const sci_id *roots,
-                 sci_id *out) {
+void sci_forward(const sci_ad *ad, uint32_t n_inputs, const sci_id *inputs, const sci_id *tangents, uint32_t n,
+                 const sci_id *roots, sci_id *out) {
   sc_context *cx = ad->cx;
   sci_arena *scratch = &cx->env.scratch;
   sci_order order = sci_reach(cx, roots, n);
@@ -64,7 +64,8 @@ void sci_forward(const sci_ad *ad, uint32_t n_inputs, const sci_id *inputs, cons
       any |= of_args.data[i] != SCI_NONE;
     }
     if (!any) continue;
-    tangent[k] = node->op < SCI_OP_COUNT ? forward_scalar(ad, id, args, of_args.data) : rules[node->op - SCI_X_FIRST - 1](ad, id, of_args.data);
+    tangent[k] = node->op < SCI_OP_COUNT ? forward_scalar(ad, id, args, of_args.data)
+                                         : rules[node->op - SCI_X_FIRST - 1](ad, id, of_args.data);
   }
   for (uint32_t i = 0; i < n; i++) out[i] = tangent[sci_number(&order, roots[i])];
 }
@@ -171,7 +172,8 @@ static sci_id forward_join(const sci_ad *ad, sci_id node, const sci_id *t, sci_x
   sc_context *cx = ad->cx;
   const sci_node *n = sci_node_at(cx, node);
   sci_id *parts = SCI_ARRAY(&cx->env.scratch, sci_id, n->n_args);
-  for (uint32_t i = 0; i < n->n_args; i++) parts[i] = t[i] == SCI_NONE ? sci_zeros_like(ad, sci_arg(cx, node, i)) : t[i];
+  for (uint32_t i = 0; i < n->n_args; i++)
+    parts[i] = t[i] == SCI_NONE ? sci_zeros_like(ad, sci_arg(cx, node, i)) : t[i];
   return sci_make_join(cx, op, parts, n->n_args, (int)n->attr + (ad->seeds != 0));
 }
 

@@ -3,7 +3,8 @@
 
 bool sci_keeps(const sci_assembly *a, int32_t row, int32_t col) {
   const sci_jacobian_request *q = a->q;
-  if (col < 0 || (q->triangle == SC_TRIANGLE_LOWER && row < col) || (q->triangle == SC_TRIANGLE_UPPER && row > col)) return false;
+  if (col < 0 || (q->triangle == SC_TRIANGLE_LOWER && row < col) || (q->triangle == SC_TRIANGLE_UPPER && row > col))
+    return false;
   if (!q->only) return true;
   int32_t lo = q->only->ptr[row], hi = q->only->ptr[row + 1];
   while (lo < hi) {
@@ -39,7 +40,8 @@ static void begin(sci_assembly *a) {
   const sci_jacobian_request *q = a->q;
   a->n_rows = total_size(cx, q->n_roots, q->roots), a->n_cols = total_size(cx, q->n_inputs, q->inputs);
   if (a->n_cols > SC_MAX_ELEMENTS || a->n_rows > SC_MAX_ELEMENTS)
-    sci_fail(&cx->env, SC_ERR_OVERFLOW, "a Jacobian of %lld by %lld exceeds the largest size", (long long)a->n_rows, (long long)a->n_cols);
+    sci_fail(&cx->env, SC_ERR_OVERFLOW, "a Jacobian of %lld by %lld exceeds the largest size", (long long)a->n_rows,
+             (long long)a->n_cols);
   a->order = sci_reach(cx, q->roots, q->n_roots);
   a->active = SCI_ZEROS(scratch, bool, a->order.n);
   a->column = SCI_ZEROS(scratch, const int32_t *, a->order.n);

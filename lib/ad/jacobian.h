@@ -1,9 +1,10 @@
 /* Sparse Jacobians of graphs: structure first, compression only where structure gives no answer.
  *
- * The roots are taken apart from above. Linear operations only route and scale; below them every root is a combination of
+ * The roots are taken apart from above. Linear operations only route and scale; below them every root is a combination
+ * of
  *   - elements of the inputs themselves: constant entries;
- *   - maps and calls whose active operands are windows of inputs: the callee's own small Jacobian, built once, is mapped (or called), so
- *     neither work nor code depends on the length;
+ *   - maps and calls whose active operands are windows of inputs: the callee's own small Jacobian, built once, is
+ * mapped (or called), so neither work nor code depends on the length;
  *   - cones: elementwise expressions of moved inputs, whose derivative with respect to each is elementwise;
  *   - anything else: compressed by coloring (lib/ad/compress.c).
  * The entries of all of these are merged into the stored values. */
@@ -59,7 +60,8 @@ typedef struct sci_assembly {
   const sci_jacobian_request *q;
   sci_order order;
   bool *active;
-  const int32_t **column; /* per number: the input column behind each element (-1: none) of values that only move inputs, else NULL */
+  const int32_t **column; /* per number: the input column behind each element (-1: none) of values that only move
+                             inputs, else NULL */
   uint8_t *kind;          /* sci_node_kind */
   sci_terms *terms;       /* per number */
   int64_t n_rows, n_cols;
@@ -68,23 +70,31 @@ typedef struct sci_assembly {
   SCI_VEC(sci_piece) pieces;
 } sci_assembly;
 
-typedef enum sci_node_kind { SCI_KIND_PASSIVE, SCI_KIND_DIRECT, SCI_KIND_LINEAR, SCI_KIND_CONE, SCI_KIND_MAP, SCI_KIND_OPAQUE } sci_node_kind;
+typedef enum sci_node_kind {
+  SCI_KIND_PASSIVE,
+  SCI_KIND_DIRECT,
+  SCI_KIND_LINEAR,
+  SCI_KIND_CONE,
+  SCI_KIND_MAP,
+  SCI_KIND_OPAQUE
+} sci_node_kind;
 
 bool sci_keeps(const sci_assembly *a, int32_t row, int32_t col);
 void sci_add_entry(sci_assembly *a, int32_t row, int32_t col, int32_t piece, int64_t at, double coef);
 int32_t sci_add_piece(sci_assembly *a, sci_id value, int64_t period);
-void sci_classify(sci_assembly *a);             /* lib/ad/classify.c */
-void sci_route(sci_assembly *a, uint32_t k);    /* hands the terms of linear node k to its operands */
-void sci_assemble_cones(sci_assembly *a);       /* lib/ad/cones.c */
-void sci_assemble_maps(sci_assembly *a);        /* lib/ad/maps.c */
-void sci_assemble_opaque(sci_assembly *a);      /* lib/ad/compress.c */
-sci_sparse sci_merge_entries(sci_assembly *a);  /* lib/ad/merge.c */
+void sci_classify(sci_assembly *a);            /* lib/ad/classify.c */
+void sci_route(sci_assembly *a, uint32_t k);   /* hands the terms of linear node k to its operands */
+void sci_assemble_cones(sci_assembly *a);      /* lib/ad/cones.c */
+void sci_assemble_maps(sci_assembly *a);       /* lib/ad/maps.c */
+void sci_assemble_opaque(sci_assembly *a);     /* lib/ad/compress.c */
+sci_sparse sci_merge_entries(sci_assembly *a); /* lib/ad/merge.c */
 
-/* The Jacobian of f's used outputs with respect to its active inputs (the roots and inputs of q, in f's order), the entries of
- * q->only row by row as one output. Cached; never NULL. */
-sc_function *sci_callee_jacobian(const sci_ad *ad, sc_function *f, const bool *active, const bool *used, const sci_jacobian_request *q);
-/* Whether f is a derivative made by sci_callee_reverse whose used outputs (node[o] != SCI_NONE) are the adjoints of just its active
- * inputs, in order. */
+/* The Jacobian of f's used outputs with respect to its active inputs (the roots and inputs of q, in f's order), the
+ * entries of q->only row by row as one output. Cached; never NULL. */
+sc_function *sci_callee_jacobian(const sci_ad *ad, sc_function *f, const bool *active, const bool *used,
+                                 const sci_jacobian_request *q);
+/* Whether f is a derivative made by sci_callee_reverse whose used outputs (node[o] != SCI_NONE) are the adjoints of
+ * just its active inputs, in order. */
 bool sci_is_gradient_of_inputs(sc_context *cx, const sc_function *f, const bool *active, const uint32_t *node);
 
 /* Identity of a call's or map's siblings: the same callee on the same operands. */

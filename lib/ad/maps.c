@@ -29,11 +29,11 @@ typedef struct map_site {
   int64_t length;
   uint32_t n_args;
   const sci_id *args;
-  bool *active;   /* formals */
-  uint32_t *node; /* per output: number of its node, SCI_NONE: unused */
-  int64_t *first_row;    /* per output: of its rows in the callee's Jacobian */
-  sci_columns columns;   /* of the callee */
-  const sci_rows *rows;  /* callee's dependence, used outputs behind each other */
+  bool *active;         /* formals */
+  uint32_t *node;       /* per output: number of its node, SCI_NONE: unused */
+  int64_t *first_row;   /* per output: of its rows in the callee's Jacobian */
+  sci_columns columns;  /* of the callee */
+  const sci_rows *rows; /* callee's dependence, used outputs behind each other */
   int64_t n_rows;
 } map_site;
 
@@ -63,7 +63,8 @@ static map_site site_of(sci_assembly *a, const group *g) {
 
 /* The used outputs and active formals of the callee, as the roots and inputs of a Jacobian request. */
 static sci_jacobian_request callee_request(sc_context *cx, const map_site *s) {
-  sci_id *roots = SCI_ARRAY(&cx->env.scratch, sci_id, s->f->n_out), *inputs = SCI_ARRAY(&cx->env.scratch, sci_id, s->n_args);
+  sci_id *roots = SCI_ARRAY(&cx->env.scratch, sci_id, s->f->n_out),
+         *inputs = SCI_ARRAY(&cx->env.scratch, sci_id, s->n_args);
   sci_jacobian_request q = {.roots = roots, .inputs = inputs};
   for (uint32_t o = 0; o < s->f->n_out; o++)
     if (s->node[o] != SCI_NONE) roots[q.n_roots++] = sci_root_of(cx, s->f, o);
@@ -90,8 +91,9 @@ static int32_t global_column(const sci_assembly *a, const map_site *s, int64_t i
   return a->column[sci_number(&a->order, s->args[i])][window + s->columns.element[c]];
 }
 
-/* Whether the callee's Jacobian is symmetric here: the whole one is, and row r of the callee always stands for the global row
- * that column r stands for as a column (the callee is the adjoint of a function, its results the adjoints of its operands). */
+/* Whether the callee's Jacobian is symmetric here: the whole one is, and row r of the callee always stands for the
+ * global row that column r stands for as a column (the callee is the adjoint of a function, its results the adjoints of
+ * its operands). */
 static bool is_symmetric(const sci_assembly *a, const map_site *s) {
   if (!a->q->symmetric || s->n_rows != s->columns.n) return false;
   for (uint32_t o = 0; o < s->f->n_out; o++) {
@@ -115,7 +117,8 @@ typedef struct use {
 } use;
 typedef SCI_VEC(use) use_list;
 
-static void collect_uses(sci_assembly *a, const map_site *s, bool symmetric, const int32_t *mirror, bool *needed, use_list *uses) {
+static void collect_uses(sci_assembly *a, const map_site *s, bool symmetric, const int32_t *mirror, bool *needed,
+                         use_list *uses) {
   for (uint32_t o = 0; o < s->f->n_out; o++) {
     if (s->node[o] == SCI_NONE) continue;
     int64_t size = sci_type_of(a->ad->cx, s->f->out[o].node)->size;

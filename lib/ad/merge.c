@@ -1,4 +1,5 @@
-/* Owns the merging of entries into stored values: one place per (row, column), written from as few reads as possible. */
+/* Owns the merging of entries into stored values: one place per (row, column), written from as few reads as possible.
+ */
 #include "lib/ad/jacobian.h"
 
 #include <stdlib.h>
@@ -50,8 +51,7 @@ static int32_t *place_entries(sci_assembly *a, sci_sparse *out) {
     int32_t major = a->q->by_columns ? e->col : e->row, minor = a->q->by_columns ? e->row : e->col;
     keys[ptr[major]++] = (sort_key){major, minor, (int32_t)i};
   }
-  for (int64_t m = 0, lo = 0; m < n_major; lo = ptr[m++])
-    sort_keys(keys + lo, ptr[m] - lo);
+  for (int64_t m = 0, lo = 0; m < n_major; lo = ptr[m++]) sort_keys(keys + lo, ptr[m] - lo);
   int32_t *row = SCI_ARRAY(scratch, int32_t, n), *col = SCI_ARRAY(scratch, int32_t, n);
   int64_t nnz = 0;
   for (int64_t i = 0; i < n; i++) {
@@ -87,8 +87,8 @@ static bool constant_value(const sci_assembly *a, const sci_nonzero *e, double *
 
 /* ---- sums over iterations ---- */
 
-/* A map's value that lands in one place in every iteration (a broadcast operand) is summed over the iterations first, so that neither
- * code nor scatters grow with the length. */
+/* A map's value that lands in one place in every iteration (a broadcast operand) is summed over the iterations first,
+ * so that neither code nor scatters grow with the length. */
 static void reduce_maps(sci_assembly *a, placed_list *list) {
   sc_context *cx = a->ad->cx;
   sci_arena *scratch = &cx->env.scratch;
@@ -122,7 +122,8 @@ static void reduce_maps(sci_assembly *a, placed_list *list) {
     if ((int64_t)reduced.n < period) {
       int32_t *pick = SCI_ARRAY(scratch, int32_t, (size_t)length * reduced.n);
       for (int64_t it = 0; it < length; it++)
-        for (size_t k = 0; k < reduced.n; k++) pick[(size_t)it * reduced.n + k] = (int32_t)(it * period + reduced.data[k]);
+        for (size_t k = 0; k < reduced.n; k++)
+          pick[(size_t)it * reduced.n + k] = (int32_t)(it * period + reduced.data[k]);
       table = sci_make_gather(cx, table, pick, 2, (int64_t[]){length, (int64_t)reduced.n});
     }
     int32_t sums = sci_add_piece(a, sci_make_reduce(cx, SCI_X_sum, table, 1u), 0);
@@ -140,8 +141,8 @@ static void reduce_maps(sci_assembly *a, placed_list *list) {
 
 /* ---- values ---- */
 
-/* The pieces that `list` uses behind each other, in the order of the first place each is read for; entries' `at` becomes
- * the position there. */
+/* The pieces that `list` uses behind each other, in the order of the first place each is read for; entries' `at`
+ * becomes the position there. */
 static sci_id join_pieces(sci_assembly *a, placed_list *list) {
   sc_context *cx = a->ad->cx;
   sci_arena *scratch = &cx->env.scratch;
@@ -204,7 +205,8 @@ static sci_id write_values(sci_assembly *a, sci_xop op, sci_id base, sci_id valu
 }
 
 /* First entries of untouched places are set, the others added. */
-static sci_id combine(sci_assembly *a, sc_dtype dtype, int64_t nnz, const double *constant, const bool *touched, placed_list *list) {
+static sci_id combine(sci_assembly *a, sc_dtype dtype, int64_t nnz, const double *constant, const bool *touched,
+                      placed_list *list) {
   sc_context *cx = a->ad->cx;
   sci_arena *scratch = &cx->env.scratch;
   if (!list->n) return numbers(cx, dtype, nnz, constant);
@@ -223,9 +225,11 @@ static sci_id combine(sci_assembly *a, sc_dtype dtype, int64_t nnz, const double
   bool all_set = (int64_t)set.n == nnz;
   sci_id base = all_set ? read_values(a, dtype, joined, set.data, nnz) : numbers(cx, dtype, nnz, constant);
   if (set.n && !all_set)
-    base = write_values(a, SCI_X_index_set, base, read_values(a, dtype, joined, set.data, (int64_t)set.n), set.data, (int64_t)set.n);
+    base = write_values(a, SCI_X_index_set, base, read_values(a, dtype, joined, set.data, (int64_t)set.n), set.data,
+                        (int64_t)set.n);
   if (added.n)
-    base = write_values(a, SCI_X_index_add, base, read_values(a, dtype, joined, added.data, (int64_t)added.n), added.data, (int64_t)added.n);
+    base = write_values(a, SCI_X_index_add, base, read_values(a, dtype, joined, added.data, (int64_t)added.n),
+                        added.data, (int64_t)added.n);
   return base;
 }
 

@@ -43,7 +43,8 @@ static sci_id hypot_part(const rule *r, sci_id s, sci_id x, sci_id f) {
   return make2(r, SCI_OP_mul, s, select_zero(r, make2(r, SCI_OP_eq, f, number(r, 0)), make2(r, SCI_OP_div, x, f)));
 }
 
-/* d atan2(y, x) = (x dy - y dx) / (x^2 + y^2), 0 at the origin; hypot keeps the square from overflowing or vanishing. */
+/* d atan2(y, x) = (x dy - y dx) / (x^2 + y^2), 0 at the origin; hypot keeps the square from overflowing or vanishing.
+ */
 static sci_id atan2_part(const rule *r, sci_id s, sci_id y, sci_id x, sci_id other) {
   sci_id h = make2(r, SCI_OP_hypot, x, y);
   sci_id slope = make2(r, SCI_OP_div, make2(r, SCI_OP_div, other, h), h);
@@ -52,7 +53,8 @@ static sci_id atan2_part(const rule *r, sci_id s, sci_id y, sci_id x, sci_id oth
 
 static void refuse_nonsmooth(const rule *r, const char *op) {
   if (r->ad->nonsmooth == SC_NONSMOOTH_ERROR)
-    sci_fail(&r->cx->env, SC_ERR_ARGUMENT, "%s is not differentiable where its operands tie, and nonsmooth derivatives are refused", op);
+    sci_fail(&r->cx->env, SC_ERR_ARGUMENT,
+             "%s is not differentiable where its operands tie, and nonsmooth derivatives are refused", op);
 }
 
 /* The operand x wins strictly: all of it; a tie: half, or all for the first operand. */
@@ -115,11 +117,13 @@ static sci_id expand(const rule *r, sci_op op, const sci_id *args, sci_id result
 
 /* Whose slope is infinite at points where the value is finite. */
 static bool has_vertical_tangent(sci_op op) {
-  return op == SCI_OP_sqrt || op == SCI_OP_cbrt || op == SCI_OP_pow || op == SCI_OP_asin || op == SCI_OP_acos || op == SCI_OP_acosh;
+  return op == SCI_OP_sqrt || op == SCI_OP_cbrt || op == SCI_OP_pow || op == SCI_OP_asin || op == SCI_OP_acos ||
+         op == SCI_OP_acosh;
 }
 
-/* With several seeds at once most of them are 0 at most elements, and stay exactly 0 on their way, into callees too. They must not become NaN
- * at an infinite partial: the sums below would carry that into entries that have nothing to do with it. */
+/* With several seeds at once most of them are 0 at most elements, and stay exactly 0 on their way, into callees too.
+ * They must not become NaN at an infinite partial: the sums below would carry that into entries that have nothing to do
+ * with it. */
 static sci_id guard(const sci_ad *ad, sci_op op, sci_id seed, sci_id value) {
   if (!ad->seeds || value == SCI_NONE || !has_vertical_tangent(op)) return value;
   sci_id zero = sci_make_double(ad->cx, (sc_dtype)sci_type_of(ad->cx, value)->dtype, 0);

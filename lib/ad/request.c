@@ -21,7 +21,8 @@ static const struct {
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
-static const char *const triangles[] = {[SC_TRIANGLE_FULL] = "full", [SC_TRIANGLE_LOWER] = "lower", [SC_TRIANGLE_UPPER] = "upper"};
+static const char *const triangles[] = {
+    [SC_TRIANGLE_FULL] = "full", [SC_TRIANGLE_LOWER] = "lower", [SC_TRIANGLE_UPPER] = "upper"};
 
 _Noreturn static void malformed(sc_context *cx, const char *text, int kind) {
   if (kind >= 0) sci_fail(&cx->env, SC_ERR_PARSE, "request '%s' is not of the form %s", text, kinds[kind].form);

@@ -1,9 +1,9 @@
 /* Owns reverse accumulation: one sweep against topological order, adjoints only for active operands.
  *
  * The adjoint of a node is a sum of contributions. Two kinds are kept apart until the sweep reaches the node:
- * - Masked contributions. A select hands its adjoint to a branch together with its condition instead of multiplying it with 0: partials of
- *   elementwise operations are applied to the unmasked value and the mask is applied last, so that an infinite partial in
- *   the branch not taken never meets a zero seed.
+ * - Masked contributions. A select hands its adjoint to a branch together with its condition instead of multiplying it
+ * with 0: partials of elementwise operations are applied to the unmasked value and the mask is applied last, so that an
+ * infinite partial in the branch not taken never meets a zero seed.
  * - Indexed contributions (of slices and gathers). All of one node are joined into one scatter, or into one
  *   concatenation when together they cover the node exactly once. */
 #include "lib/ad/jacobian.h"
@@ -13,7 +13,7 @@
 typedef struct sci_contribution {
   struct sci_contribution *next;
   sci_id value;
-  sci_id mask; /* SCI_NONE, or a bool of the operand's shape */
+  sci_id mask;            /* SCI_NONE, or a bool of the operand's shape */
   const int32_t *indices; /* NULL: the whole operand; else value is (K, n) */
   int64_t n;
 } sci_contribution;
@@ -67,8 +67,8 @@ static int by_first(const void *a, const void *b) {
   return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
 }
 
-/* Parts of one group touch disjoint elements, so that each group is one scatter whose iterations are independent: a part goes
- * one group past the latest one that has touched any of its elements. */
+/* Parts of one group touch disjoint elements, so that each group is one scatter whose iterations are independent: a
+ * part goes one group past the latest one that has touched any of its elements. */
 static void assign_groups(sci_arena *scratch, indexed *parts, uint32_t n, int64_t size) {
   uint32_t *touched = SCI_ZEROS(scratch, uint32_t, size);
   for (uint32_t i = 0; i < n; i++) {
@@ -101,7 +101,8 @@ static sci_id add_group(const sci_ad *ad, sci_id operand, sci_id base, const ind
   sci_shape whole = sci_seeded(ad, sci_shape_of(cx, operand));
   if (covers) return sci_sum2(cx, base, sci_to_shape(ad, joined, whole));
   int32_t *table = sci_seeded_indices(ad, indices, total, size);
-  return base == SCI_NONE ? sci_make_scatter(cx, joined, table, whole.rank, whole.dim) : sci_make_index(cx, SCI_X_index_add, base, joined, table);
+  return base == SCI_NONE ? sci_make_scatter(cx, joined, table, whole.rank, whole.dim)
+                          : sci_make_index(cx, SCI_X_index_add, base, joined, table);
 }
 
 static sci_id add_indexed(const sci_ad *ad, sci_id operand, sci_id base, const sci_contribution *list) {
@@ -191,11 +192,12 @@ sci_id sci_sibling_key(sc_context *cx, sci_id id) {
   memcpy(zero, attr, size);
   zero->output = 0;
   /* Only an identity: the type need not be output 0's. */
-  return sci_intern_node(cx, n->op, (sc_hint)n->hint, n->type, sci_intern_blob(cx, zero, size), n->n_args, sci_args(cx, n));
+  return sci_intern_node(cx, n->op, (sc_hint)n->hint, n->type, sci_intern_blob(cx, zero, size), n->n_args,
+                         sci_args(cx, n));
 }
 
-/* The sibling calls of the sweep: leader[k] is the number of node k's lowest sibling (SCI_NONE: no active call), next[k] the
- * sibling after k. */
+/* The sibling calls of the sweep: leader[k] is the number of node k's lowest sibling (SCI_NONE: no active call),
+ * next[k] the sibling after k. */
 typedef struct siblings {
   uint32_t *leader, *next;
 } siblings;
@@ -207,7 +209,8 @@ static siblings find_siblings(sc_context *cx, const sci_order *order, const bool
   for (uint32_t k = 0; k < order->n; k++) {
     s.leader[k] = s.next[k] = SCI_NONE;
     unsigned op = sci_node_at(cx, order->ids[k])->op;
-    if (active[k] && (op == SCI_X_call || op == SCI_X_vmap)) sci_vec_push(scratch, &calls, (sibling){sci_sibling_key(cx, order->ids[k]), k});
+    if (active[k] && (op == SCI_X_call || op == SCI_X_vmap))
+      sci_vec_push(scratch, &calls, (sibling){sci_sibling_key(cx, order->ids[k]), k});
   }
   if (calls.n) qsort(calls.data, calls.n, sizeof *calls.data, by_key);
   for (size_t i = 0, first = 0; i < calls.n; i++) {
@@ -236,7 +239,8 @@ static void reverse_call(sci_sweep *sweep, const siblings *s, uint32_t k, const 
   if (any) sci_reverse_siblings(sweep, sweep->order.ids[k], by_output);
 }
 
-void sci_reverse(const sci_ad *ad, uint32_t n_roots, const sci_id *roots, const sci_id *seeds, uint32_t n, const sci_id *inputs, sci_id *out) {
+void sci_reverse(const sci_ad *ad, uint32_t n_roots, const sci_id *roots, const sci_id *seeds, uint32_t n,
+                 const sci_id *inputs, sci_id *out) {
   sc_context *cx = ad->cx;
   sci_arena *scratch = &cx->env.scratch;
   sci_sweep sweep = {.ad = ad, .order = sci_reach(cx, roots, n_roots)};

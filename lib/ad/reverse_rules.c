@@ -78,7 +78,8 @@ void sci_reverse_gather(sci_sweep *sweep, sci_id node, sci_id adjoint) {
 static sci_id pick(const sci_ad *ad, sci_id adjoint, const int32_t *table, int64_t size, sci_id operand) {
   sc_context *cx = ad->cx;
   sci_shape s = sci_seeded(ad, sci_shape_of(cx, operand));
-  return sci_make_gather(cx, adjoint, sci_seeded_indices(ad, table, sci_type_of(cx, operand)->size, size), s.rank, s.dim);
+  return sci_make_gather(cx, adjoint, sci_seeded_indices(ad, table, sci_type_of(cx, operand)->size, size), s.rank,
+                         s.dim);
 }
 
 void sci_reverse_scatter(sci_sweep *sweep, sci_id node, sci_id adjoint) {
@@ -95,7 +96,8 @@ void sci_reverse_index_add(sci_sweep *sweep, sci_id node, sci_id adjoint) {
     sci_contribute(sweep, values, pick(sweep->ad, adjoint, sci_attr(cx, node), sci_type_of(cx, node)->size, values));
 }
 
-/* 1 for the value that stays at its index, 0 for one that a later value of the same index replaces; NULL when all stay. */
+/* 1 for the value that stays at its index, 0 for one that a later value of the same index replaces; NULL when all stay.
+ */
 static uint8_t *surviving(sc_context *cx, const int32_t *table, int64_t n, int64_t size) {
   uint8_t *taken = SCI_ZEROS(&cx->env.scratch, uint8_t, size), *keep = SCI_ZEROS(&cx->env.scratch, uint8_t, n);
   bool all = true;
@@ -115,7 +117,8 @@ void sci_reverse_index_set(sci_sweep *sweep, sci_id node, sci_id adjoint) {
   int64_t n = sci_type_of(cx, values)->size, size = sci_type_of(cx, base)->size;
   if (sci_wants(sweep, base)) {
     sci_id zeros = sci_zeros_like(ad, values);
-    sci_contribute(sweep, base, sci_make_index(cx, SCI_X_index_set, adjoint, zeros, sci_seeded_indices(ad, table, n, size)));
+    sci_contribute(sweep, base,
+                   sci_make_index(cx, SCI_X_index_set, adjoint, zeros, sci_seeded_indices(ad, table, n, size)));
   }
   if (!sci_wants(sweep, values)) return;
   sci_id value = pick(ad, adjoint, table, size, values);
@@ -127,7 +130,8 @@ void sci_reverse_index_set(sci_sweep *sweep, sci_id node, sci_id adjoint) {
   sci_contribute(sweep, values, value);
 }
 
-/* The part of a joined adjoint that belongs to operand i: `count` entries of the axis from `start`; `drop`: one, without the axis. */
+/* The part of a joined adjoint that belongs to operand i: `count` entries of the axis from `start`; `drop`: one,
+ * without the axis. */
 static sci_id part(const sci_ad *ad, sci_id adjoint, int axis, int64_t start, int64_t count, bool drop) {
   sci_shape s = sci_shape_of(ad->cx, adjoint);
   sci_slice_axis axes[SC_MAX_RANK + 1];
@@ -141,7 +145,8 @@ void sci_reverse_stack(sci_sweep *sweep, sci_id node, sci_id adjoint) {
   const sci_node *n = sci_node_at(cx, node);
   int axis = (int)n->attr + (sweep->ad->seeds != 0);
   for (uint32_t i = 0; i < n->n_args; i++)
-    if (sci_wants(sweep, sci_arg(cx, node, i))) sci_contribute(sweep, sci_arg(cx, node, i), part(sweep->ad, adjoint, axis, i, 1, true));
+    if (sci_wants(sweep, sci_arg(cx, node, i)))
+      sci_contribute(sweep, sci_arg(cx, node, i), part(sweep->ad, adjoint, axis, i, 1, true));
 }
 
 void sci_reverse_concat(sci_sweep *sweep, sci_id node, sci_id adjoint) {

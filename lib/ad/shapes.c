@@ -11,8 +11,8 @@ sci_shape sci_shape_of(const sc_context *cx, sci_id id) {
 sci_shape sci_seeded(const sci_ad *ad, sci_shape s) {
   if (!ad->seeds) return s;
   if (s.rank == SC_MAX_RANK)
-    sci_fail(&ad->cx->env, SC_ERR_SHAPE, "several derivative directions at once need one more dimension than the limit of %d",
-             SC_MAX_RANK);
+    sci_fail(&ad->cx->env, SC_ERR_SHAPE,
+             "several derivative directions at once need one more dimension than the limit of %d", SC_MAX_RANK);
   sci_shape r = {.rank = s.rank + 1, .dim = {ad->seeds}};
   memcpy(r.dim + 1, s.dim, (size_t)s.rank * sizeof *s.dim);
   return r;
@@ -58,9 +58,10 @@ sci_id sci_zeros_like(const sci_ad *ad, sci_id value) {
 int32_t *sci_seeded_indices(const sci_ad *ad, const int32_t *table, int64_t n, int64_t size) {
   int64_t seeds = ad->seeds ? ad->seeds : 1;
   sci_env *env = &ad->cx->env;
-  if (sci_mul_size(env, seeds, size, "derivative") > SC_MAX_ELEMENTS || sci_mul_size(env, seeds, n, "derivative") > SC_MAX_ELEMENTS)
-    sci_fail(env, SC_ERR_OVERFLOW, "%lld derivative directions of %lld elements exceed the largest tensor", (long long)seeds,
-             (long long)size);
+  if (sci_mul_size(env, seeds, size, "derivative") > SC_MAX_ELEMENTS ||
+      sci_mul_size(env, seeds, n, "derivative") > SC_MAX_ELEMENTS)
+    sci_fail(env, SC_ERR_OVERFLOW, "%lld derivative directions of %lld elements exceed the largest tensor",
+             (long long)seeds, (long long)size);
   int32_t *out = SCI_ARRAY(&env->scratch, int32_t, seeds * n);
   for (int64_t k = 0; k < seeds; k++)
     for (int64_t i = 0; i < n; i++) out[k * n + i] = (int32_t)(table[i] + k * size);

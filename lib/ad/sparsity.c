@@ -94,7 +94,8 @@ const sci_rows *sci_rows_transpose(sc_context *cx, const sci_rows *a, int64_t n_
   return t;
 }
 
-const sci_rows *sci_rows_filter(sc_context *cx, const sci_rows *a, const bool *row, const bool *nonzero, int32_t *number) {
+const sci_rows *sci_rows_filter(sc_context *cx, const sci_rows *a, const bool *row, const bool *nonzero,
+                                int32_t *number) {
   sci_arena *scratch = &cx->env.scratch;
   int32_t *ptr = SCI_ARRAY(scratch, int32_t, a->n + 1), *col = SCI_ARRAY(scratch, int32_t, a->ptr[a->n]), n = 0;
   ptr[0] = 0;
@@ -173,11 +174,8 @@ const int32_t *sci_element_map(sc_context *cx, sci_id node) {
   int64_t in_stride[SC_MAX_RANK], stride[SC_MAX_RANK] = {0}, count[SC_MAX_RANK] = {0}, start = 0, step = 1;
   for (int k = in.rank - 1; k >= 0; step *= in.dim[k], k--) in_stride[k] = step;
   switch ((int)n->op) {
-  case SCI_X_reshape:
-    step = 1;
-    return strided_map(cx, 1, &cx->types[n->type].size, 0, &step);
-  case SCI_X_gather:
-    return sci_attr(cx, node);
+  case SCI_X_reshape: step = 1; return strided_map(cx, 1, &cx->types[n->type].size, 0, &step);
+  case SCI_X_gather: return sci_attr(cx, node);
   case SCI_X_transpose:
     for (int k = 0; k < out.rank; k++) stride[k] = in_stride[n->attr >> 4 * k & 15];
     return strided_map(cx, out.rank, out.dim, 0, stride);
@@ -193,8 +191,7 @@ const int32_t *sci_element_map(sc_context *cx, sci_id node) {
     }
     return strided_map(cx, in.rank, count, start, stride);
   }
-  default:
-    return NULL;
+  default: return NULL;
   }
 }
 
@@ -215,7 +212,8 @@ sci_columns sci_columns_of(sc_context *cx, const sc_function *f, const bool *act
   c.element = SCI_ARRAY(&cx->env.scratch, int64_t, c.n);
   int64_t at = 0;
   for (uint32_t i = 0; i < f->n_in; i++)
-    for (int64_t e = 0; active[i] && e < sci_type_of(cx, f->in[i].node)->size; e++) c.formal[at] = i, c.element[at++] = e;
+    for (int64_t e = 0; active[i] && e < sci_type_of(cx, f->in[i].node)->size; e++)
+      c.formal[at] = i, c.element[at++] = e;
   return c;
 }
 
@@ -271,7 +269,8 @@ static const sci_rows *moved_rows(analysis *a, sci_id node, const sci_rows *from
 static const sci_rows *reduced_rows(analysis *a, sci_id node, const sci_node *n, const sci_rows *from) {
   if (!from) return NULL;
   sci_shape s = sci_shape_of(a->cx, n->args[0]);
-  int64_t in_stride[SC_MAX_RANK], count[SC_MAX_RANK], stride[SC_MAX_RANK], step = 1, size = sci_type_of(a->cx, node)->size;
+  int64_t in_stride[SC_MAX_RANK], count[SC_MAX_RANK], stride[SC_MAX_RANK], step = 1,
+                                                                           size = sci_type_of(a->cx, node)->size;
   for (int k = s.rank - 1; k >= 0; step *= s.dim[k], k--) in_stride[k] = step;
   int rank = 0;
   for (int pass = 0; pass < 2; pass++)
@@ -455,8 +454,8 @@ static const sci_rows **function_rows(sc_context *cx, sc_function *f, const bool
   return by_output;
 }
 
-/* The Jacobian of all float outputs by all differentiable inputs, as the function's own derivative has it: as stated, or by what the
- * products depend on. */
+/* The Jacobian of all float outputs by all differentiable inputs, as the function's own derivative has it: as stated,
+ * or by what the products depend on. */
 static const sci_rows *custom_jacobian(sc_context *cx, sc_function *f, const uint32_t *out, uint32_t n_out,
                                        void *callees) {
   sci_arena *arena = &cx->env.scratch;
@@ -502,8 +501,8 @@ static const sci_rows **custom_rows(sc_context *cx, sc_function *f, const bool *
   return by_output;
 }
 
-sci_dependence sci_dependence_of(sc_context *cx, uint32_t n_roots, const sci_id *roots, uint32_t n_inputs, const sci_id *inputs,
-                                 uint32_t n_blocked, const sci_id *blocked) {
+sci_dependence sci_dependence_of(sc_context *cx, uint32_t n_roots, const sci_id *roots, uint32_t n_inputs,
+                                 const sci_id *inputs, uint32_t n_blocked, const sci_id *blocked) {
   callee_list callees = {0};
   analysis a = {.cx = cx, .order = sci_reach(cx, roots, n_roots), .callees = &callees};
   sweep(&a, n_inputs, inputs, n_blocked, blocked);

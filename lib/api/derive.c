@@ -11,7 +11,8 @@ sc_status sc_request_parse(sc_context *cx, const char *text, sc_request *out) {
   return SC_OK;
 }
 
-sc_function *sc_function_derive(sc_function *f, const char *name, const sc_request *requests, size_t n, const sc_options *options) {
+sc_function *sc_function_derive(sc_function *f, const char *name, const sc_request *requests, size_t n,
+                                const sc_options *options) {
   sci_call_frame e;
   if (!f || !SCI_ENTER(f->cx, &e)) return NULL;
   sc_function *g = sci_derive(f->cx, f, name, requests, n, options);
@@ -36,7 +37,8 @@ static sc_function *with_derivative(sc_function *f, const sci_custom *custom) {
   sci_arena *scratch = &cx->env.scratch;
   sc_named *in = SCI_ARRAY(scratch, sc_named, f->n_in), *out = SCI_ARRAY(scratch, sc_named, f->n_out);
   for (uint32_t i = 0; i < f->n_in; i++) in[i] = (sc_named){f->in[i].name, sci_wrap(cx, f->in[i].node), NULL};
-  for (uint32_t i = 0; i < f->n_out; i++) out[i] = (sc_named){f->out[i].name, sci_wrap(cx, f->out[i].node), f->out[i].pattern};
+  for (uint32_t i = 0; i < f->n_out; i++)
+    out[i] = (sc_named){f->out[i].name, sci_wrap(cx, f->out[i].node), f->out[i].pattern};
   sc_function *g = sci_make_function(cx, f->name, in, f->n_in, out, f->n_out);
   sci_inherit(g, f);
   sci_attach_derivative(g, custom);

@@ -39,7 +39,8 @@ sc_sparsity *sc_sparsity_jacobian(sc_function *f, const char *of, const char *wr
   return pattern_of(f, (sc_request){.kind = SC_REQUEST_SPJAC, .of = of, .wrt = wrt, .layout = layout});
 }
 
-sc_sparsity *sc_sparsity_hessian(sc_function *f, const char *of, const char *wrt, sc_triangle triangle, sc_layout layout) {
+sc_sparsity *sc_sparsity_hessian(sc_function *f, const char *of, const char *wrt, sc_triangle triangle,
+                                 sc_layout layout) {
   sc_request_kind kind = of ? SC_REQUEST_SPHESS : SC_REQUEST_SPLAGHESS;
   return pattern_of(f, (sc_request){.kind = kind, .of = of, .wrt = wrt, .triangle = triangle, .layout = layout});
 }
@@ -111,21 +112,26 @@ static void check_hessian(sc_context *cx, const sc_pattern *p, const sci_rows *r
   const int32_t *mirror = symmetric ? sci_rows_mirrors(cx, rows) : NULL;
   for (int64_t k = 0; k < p->nnz && symmetric; k++) symmetric = mirror[k] >= 0;
   if (!symmetric)
-    sci_fail(&cx->env, SC_ERR_ARGUMENT, "sc_coloring_hessian: the pattern of the %lldx%lld matrix is not symmetric with both triangles",
+    sci_fail(&cx->env, SC_ERR_ARGUMENT,
+             "sc_coloring_hessian: the pattern of the %lldx%lld matrix is not symmetric with both triangles",
              (long long)p->nrow, (long long)p->ncol);
 }
 
-static void check_request(sc_context *cx, const char *what, const sc_pattern *p, bool hessian, const sc_coloring_options *o) {
+static void check_request(sc_context *cx, const char *what, const sc_pattern *p, bool hessian,
+                          const sc_coloring_options *o) {
   bool stars = o->method == SC_COLORING_STAR || o->method == SC_COLORING_ACYCLIC;
-  if ((unsigned)o->method > SC_COLORING_ACYCLIC || (unsigned)o->order > SC_ORDER_LARGEST_FIRST || !(o->reverse_weight >= 0) || !(o->product_cost >= 0))
+  if ((unsigned)o->method > SC_COLORING_ACYCLIC || (unsigned)o->order > SC_ORDER_LARGEST_FIRST ||
+      !(o->reverse_weight >= 0) || !(o->product_cost >= 0))
     sci_fail(&cx->env, SC_ERR_ARGUMENT, "%s: an option is unknown or negative", what);
   if (o->method != SC_COLORING_AUTO && stars != hessian)
-    sci_fail(&cx->env, SC_ERR_ARGUMENT, "%s: the method %s is for %s", what, methods[o->method], stars ? "Hessians" : "Jacobians");
+    sci_fail(&cx->env, SC_ERR_ARGUMENT, "%s: the method %s is for %s", what, methods[o->method],
+             stars ? "Hessians" : "Jacobians");
   if (!p || !sci_pattern_fits(p))
     sci_fail(&cx->env, SC_ERR_INDEX, "%s: the pattern is missing, not ordered, or leaves its matrix", what);
 }
 
-static const sc_coloring *color(sc_context *cx, const char *what, const sc_pattern *p, bool hessian, const sc_coloring_options *options) {
+static const sc_coloring *color(sc_context *cx, const char *what, const sc_pattern *p, bool hessian,
+                                const sc_coloring_options *options) {
   sci_call_frame e;
   if (!cx || !SCI_ENTER(cx, &e)) return NULL;
   sc_coloring_options o = options ? *options : (sc_coloring_options){0};
@@ -135,7 +141,8 @@ static const sc_coloring *color(sc_context *cx, const char *what, const sc_patte
   if (hessian) check_hessian(cx, p, rows);
   sci_coloring c = hessian ? sci_color_hessian(cx, rows, &o) : sci_color_jacobian(cx, rows, p->ncol, &o);
   owned_coloring *owned = sci_raw(&cx->env, NULL, 0, sizeof *owned);
-  *owned = (owned_coloring){.public = {.method = c.method, .order = c.order, .nrow = p->nrow, .ncol = p->ncol, .nnz = p->nnz}};
+  *owned = (owned_coloring){
+      .public = {.method = c.method, .order = c.order, .nrow = p->nrow, .ncol = p->ncol, .nnz = p->nnz}};
   sci_arena_init(&owned->arena, &cx->env);
   sci_defer(&cx->env, destroy_coloring, owned);
   owned->public.column_colors = (int32_t)c.n_forward, owned->public.row_colors = (int32_t)c.n_reverse;

@@ -23,37 +23,41 @@ typedef struct candidate {
 
 static void check_count(const candidate *c, const char *ports, uint32_t have, uint32_t want, const char *meaning) {
   if (have == want) return;
-  sci_fail(&c->f->cx->env, SC_ERR_ARGUMENT, "custom derivative of %s: the %s %s has %u %s, not %u (%s)", c->f->name, c->what, c->g->name, have, ports,
-           want, meaning);
+  sci_fail(&c->f->cx->env, SC_ERR_ARGUMENT, "custom derivative of %s: the %s %s has %u %s, not %u (%s)", c->f->name,
+           c->what, c->g->name, have, ports, want, meaning);
 }
 
-static void check_port(const candidate *c, const char *kind, const sci_formal *port, const char *meaning, const sci_formal *like) {
+static void check_port(const candidate *c, const char *kind, const sci_formal *port, const char *meaning,
+                       const sci_formal *like) {
   sc_context *cx = c->f->cx;
   const sci_type a = *sci_type_of(cx, port->node), b = *sci_type_of(cx, like->node);
   if (a.dtype == b.dtype && a.rank == b.rank && !memcmp(a.shape, b.shape, a.rank * sizeof *a.shape)) return;
   sci_fail(&cx->env, a.dtype == b.dtype ? SC_ERR_SHAPE : SC_ERR_DTYPE,
-           "custom derivative of %s: %s %s of the %s %s is the %s %s, a %s of shape %s, but is a %s of shape %s", c->f->name, kind, port->name,
-           c->what, c->g->name, meaning, like->name, sc_dtype_name((sc_dtype)b.dtype), sci_shape_text(cx, b.rank, b.shape),
-           sc_dtype_name((sc_dtype)a.dtype), sci_shape_text(cx, a.rank, a.shape));
+           "custom derivative of %s: %s %s of the %s %s is the %s %s, a %s of shape %s, but is a %s of shape %s",
+           c->f->name, kind, port->name, c->what, c->g->name, meaning, like->name, sc_dtype_name((sc_dtype)b.dtype),
+           sci_shape_text(cx, b.rank, b.shape), sc_dtype_name((sc_dtype)a.dtype), sci_shape_text(cx, a.rank, a.shape));
 }
 
 static void check_rule(const sc_function *f, const sc_function *g, bool forward) {
   if (!g) return;
   sc_context *cx = f->cx;
   candidate c = {f, g, forward ? "jvp" : "vjp"};
-  if (g->cx != cx) sci_fail(&cx->env, SC_ERR_STALE, "custom derivative of %s: the %s belongs to another context", f->name, c.what);
+  if (g->cx != cx)
+    sci_fail(&cx->env, SC_ERR_STALE, "custom derivative of %s: the %s belongs to another context", f->name, c.what);
   uint32_t *in = SCI_ARRAY(&cx->env.scratch, uint32_t, f->n_in), *out = SCI_ARRAY(&cx->env.scratch, uint32_t, f->n_out);
   uint32_t n_in = sci_tangent_inputs(f, in), n_out = sci_tangent_outputs(f, out);
   check_count(&c, "inputs", g->n_in, f->n_in + (forward ? n_in : n_out),
-              forward ? "those of the function, then a tangent per differentiable input" : "those of the function, then an adjoint per float output");
-  check_count(&c, "outputs", g->n_out, forward ? n_out : n_in, forward ? "a tangent per float output" : "an adjoint per differentiable input");
+              forward ? "those of the function, then a tangent per differentiable input"
+                      : "those of the function, then an adjoint per float output");
+  check_count(&c, "outputs", g->n_out, forward ? n_out : n_in,
+              forward ? "a tangent per float output" : "an adjoint per differentiable input");
   for (uint32_t i = 0; i < f->n_in; i++) check_port(&c, "input", &g->in[i], "input", &f->in[i]);
   for (uint32_t i = 0; i < n_in; i++)
-    check_port(&c, forward ? "input" : "output", forward ? &g->in[f->n_in + i] : &g->out[i], forward ? "tangent of input" : "adjoint of input",
-               &f->in[in[i]]);
+    check_port(&c, forward ? "input" : "output", forward ? &g->in[f->n_in + i] : &g->out[i],
+               forward ? "tangent of input" : "adjoint of input", &f->in[in[i]]);
   for (uint32_t i = 0; i < n_out; i++)
-    check_port(&c, forward ? "output" : "input", forward ? &g->out[i] : &g->in[f->n_in + i], forward ? "tangent of output" : "adjoint of output",
-               &f->out[out[i]]);
+    check_port(&c, forward ? "output" : "input", forward ? &g->out[i] : &g->in[f->n_in + i],
+               forward ? "tangent of output" : "adjoint of output", &f->out[out[i]]);
 }
 
 static void check_pattern(const sc_function *f, const sc_pattern *p) {
@@ -64,9 +68,13 @@ static void check_pattern(const sc_function *f, const sc_pattern *p) {
   for (uint32_t i = 0; i < n_in; i++) cols += sci_type_of(cx, f->in[in[i]].node)->size;
   for (uint32_t i = 0; i < n_out; i++) rows += sci_type_of(cx, f->out[out[i]].node)->size;
   if (p->nrow != rows || p->ncol != cols)
-    sci_fail(&cx->env, SC_ERR_SHAPE, "custom derivative of %s: the pattern is %lldx%lld, the Jacobian of its float outputs by its differentiable inputs %lldx%lld",
+    sci_fail(&cx->env, SC_ERR_SHAPE,
+             "custom derivative of %s: the pattern is %lldx%lld, the Jacobian of its float outputs by its "
+             "differentiable inputs %lldx%lld",
              f->name, (long long)p->nrow, (long long)p->ncol, (long long)rows, (long long)cols);
-  if (!sci_pattern_fits(p)) sci_fail(&cx->env, SC_ERR_INDEX, "custom derivative of %s: the pattern is not ordered, or leaves the matrix", f->name);
+  if (!sci_pattern_fits(p))
+    sci_fail(&cx->env, SC_ERR_INDEX, "custom derivative of %s: the pattern is not ordered, or leaves the matrix",
+             f->name);
 }
 
 void sci_attach_derivative(sc_function *f, const sci_custom *custom) {

@@ -50,7 +50,8 @@ static bool guarded_norm(const simplifier *s, sci_id cond, sci_id a, sci_id b) {
   sc_context *cx = s->cx;
   if (!has_op(s, cond, SCI_OP_eq) || !has_op(s, b, SCI_OP_sqrt) || !sci_is_const_number(cx, a, 0)) return false;
   sci_id q = sci_arg(cx, b, 0);
-  if (sci_arg(cx, cond, 0) != q || !sci_is_const_number(cx, sci_arg(cx, cond, 1), 0) || !has_op(s, q, SCI_X_sum)) return false;
+  if (sci_arg(cx, cond, 0) != q || !sci_is_const_number(cx, sci_arg(cx, cond, 1), 0) || !has_op(s, q, SCI_X_sum))
+    return false;
   sci_id square = sci_arg(cx, q, 0);
   return has_op(s, square, SCI_OP_mul) && sci_arg(cx, square, 0) == sci_arg(cx, square, 1);
 }
@@ -71,7 +72,7 @@ static bool guarded_norm(const simplifier *s, sci_id cond, sci_id a, sci_id b) {
 
 #define SCI_RULE(name, class, op, condition, replacement)                                                              \
   static sci_id rule_##name(simplifier *s, sci_id id, const sci_id *args) {                                            \
-    (void)s, (void)id;                                                                                                      \
+    (void)s, (void)id;                                                                                                 \
     return (condition) ? (replacement) : SCI_NONE;                                                                     \
   }
 #include "lib/expr/rules.def"
@@ -104,7 +105,9 @@ static bool takes_rules(const simplifier *s, sci_id id) {
 static sci_id apply_one(simplifier *s, sci_id id) {
   const sci_node *n = sci_node_at(s->cx, id);
   for (uint32_t r = 0; r < SCI_RULE_COUNT; r++) {
-    if (rules[r].op != n->op || (rules[r].class == IEEE_UNSAFE && s->strict) || (rules[r].class == LOWERING && !s->lowering)) continue;
+    if (rules[r].op != n->op || (rules[r].class == IEEE_UNSAFE && s->strict) ||
+        (rules[r].class == LOWERING && !s->lowering))
+      continue;
     sci_id other = rules[r].apply(s, id, sci_args(s->cx, n));
     if (other == SCI_NONE) continue;
     if (s->counts) s->counts[r]++;
@@ -146,7 +149,8 @@ static sci_id simplify_node(simplifier *s, const sci_order *order, const sci_id 
     changed |= now[i] != args[i];
   }
   bool call = n->op == SCI_X_call || n->op == SCI_X_vmap;
-  if (call && (changed || s->moved[((const sci_call_attr *)sci_attr(cx, id))->callee]->id != ((const sci_call_attr *)sci_attr(cx, id))->callee))
+  if (call && (changed || s->moved[((const sci_call_attr *)sci_attr(cx, id))->callee]->id !=
+                              ((const sci_call_attr *)sci_attr(cx, id))->callee))
     made = remake_call(s, id, now);
   else if (changed)
     made = sci_remake(cx, id, now);
@@ -182,7 +186,10 @@ static sc_function *simplify_function(simplifier *s, sc_function *f) {
 sc_function *sci_simplify(sc_context *cx, sc_function *f, bool lowering, uint32_t *counts) {
   sc_function **callees;
   uint32_t n = sci_callees(cx, f, false, &callees);
-  simplifier s = {.cx = cx, .lowering = lowering, .counts = counts, .moved = SCI_ZEROS(&cx->env.scratch, sc_function *, cx->n_functions)};
+  simplifier s = {.cx = cx,
+                  .lowering = lowering,
+                  .counts = counts,
+                  .moved = SCI_ZEROS(&cx->env.scratch, sc_function *, cx->n_functions)};
   for (uint32_t i = 0; i < n; i++) {
     uint32_t id = callees[i]->id;
     s.moved[id] = simplify_function(&s, callees[i]);

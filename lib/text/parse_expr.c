@@ -274,7 +274,8 @@ static void parse_function_attrs(expr_parser *e, function_attrs *attrs) {
     default: {
       const char *where = p->tok.begin;
       attrs->custom.pattern = sci_parse_type(p, true).pattern;
-      if (!attrs->custom.pattern) sci_fail_at(p, where, SC_ERR_PARSE, "the pattern of a Jacobian is a sparse type (sparse<..>)");
+      if (!attrs->custom.pattern)
+        sci_fail_at(p, where, SC_ERR_PARSE, "the pattern of a Jacobian is a sparse type (sparse<..>)");
     }
     }
   }

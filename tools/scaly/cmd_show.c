@@ -28,10 +28,10 @@ static bool put_text(sc_context *cx, char *text) {
 
 static void print_statistics(const sc_program *p) {
   sc_program_stats s = sc_program_statistics(p);
-  const char *names[] = {"operations", "statements", "loops",           "vector loops", "procedures",  "math calls",
-                         "loads",      "stores",     "workspace bytes", "stack bytes", "table bytes"};
-  const int64_t values[] = {s.operations, s.statements, s.loops,           s.vector_loops, s.procedures,  s.math_calls,
-                            s.loads,      s.stores,     s.workspace_bytes, s.stack_bytes, s.table_bytes};
+  const char *names[] = {"operations", "statements", "loops",           "vector loops", "procedures", "math calls",
+                         "loads",      "stores",     "workspace bytes", "stack bytes",  "table bytes"};
+  const int64_t values[] = {s.operations, s.statements, s.loops,           s.vector_loops, s.procedures, s.math_calls,
+                            s.loads,      s.stores,     s.workspace_bytes, s.stack_bytes,  s.table_bytes};
   for (size_t i = 0; i < sizeof values / sizeof *values; i++) printf("%-20s %12" PRId64 "\n", names[i], values[i]);
   size_t n = sc_program_report_count(p);
   if (n) printf("\n%-20s %12s %10s\n", "pass", "changes", "ms");
@@ -46,14 +46,16 @@ static void print_matrices(const sc_function *f) {
   enum { MOST = 100 };
   sc_matrix_report all[MOST];
   size_t n = sc_function_matrices(f, all, MOST);
-  if (n) printf("\n%-28s %10s %10s  %-13s %7s  %s\n", "matrix", "nonzeros", "compressed", "coloring", "colors", "order");
+  if (n)
+    printf("\n%-28s %10s %10s  %-13s %7s  %s\n", "matrix", "nonzeros", "compressed", "coloring", "colors", "order");
   for (size_t i = 0; i < n && i < MOST; i++) {
     const sc_matrix_report *r = &all[i];
     bool colored = r->method != SC_COLORING_AUTO;
     char name[600];
     snprintf(name, sizeof name, "%s.%s", r->function, r->output);
-    printf("%-28s %10" PRId64 " %10" PRId64 "  %-13s %7d  %s\n", name, r->nnz, r->compressed, colored ? sc_coloring_method_name(r->method) : "none",
-           r->column_colors + r->row_colors, colored ? sc_coloring_order_name(r->order) : "-");
+    printf("%-28s %10" PRId64 " %10" PRId64 "  %-13s %7d  %s\n", name, r->nnz, r->compressed,
+           colored ? sc_coloring_method_name(r->method) : "none", r->column_colors + r->row_colors,
+           colored ? sc_coloring_order_name(r->order) : "-");
   }
   if (n > MOST) printf("... and %zu more\n", n - MOST);
 }
@@ -124,7 +126,8 @@ static const option_spec options[] = {
     {"after", 0, "PASS", "The program after each run of this pass, or of \"all\" of them."},
     {"passes", 0, "LIST", "-NAME,-NAME... switches passes off; none: no passes at all."},
     {"bisect", 0, "N", "Stops after the first N pass runs."},
-    {"stats", 0, NULL, "Operations, loops, math calls, memory, time per pass, and how sparse derivatives were colored, instead of text."},
+    {"stats", 0, NULL,
+     "Operations, loops, math calls, memory, time per pass, and how sparse derivatives were colored, instead of text."},
     {"dot", 0, NULL, "The expression graph in the dot language of Graphviz."},
     MODEL_OUT_OPTION,
     MODEL_VECTOR_OPTIONS,
