@@ -14,6 +14,16 @@ static sci_vector_math vector_math(const sc_lower_options *o) {
   return sci_vector_math_choose(o ? o->vector_libm : SC_VECTOR_LIBM_AUTO, o ? o->vector_accuracy : 0, native);
 }
 
+/* Whether anything could be called: opening libraries takes longer than compiling a small program. */
+static bool calls_routines(const sci_program *p) {
+  const sci_store *s = p->store;
+  for (sci_val v = 0; v < s->n_values; v++) {
+    const sci_value *x = sci_value_at(s, v);
+    if (x->kind == SCI_V_OP && sci_ops[x->op].traits & SCI_LIBM && sci_is_float((sc_dtype)x->dtype)) return true;
+  }
+  return false;
+}
+
 /* The pipeline's result, owned by the caller; p is given up. */
 static sc_program *optimized(sci_program *p, const sc_lower_options *options) {
   sci_env *env = p->store->env;
@@ -36,7 +46,7 @@ sc_program *sc_lower(const sc_function *f, const sc_lower_options *options) {
   sci_context_rollback(cx, fr.mark);
   p->strict_nan = f->strict_nan;
   p->rounding = (uint8_t)(options ? options->rounding : SC_ROUNDING_DEFAULT);
-  p->vector = vector_math(options);
+  if (calls_routines(p)) p->vector = vector_math(options);
   sci_dump_stage(p, options, "lower");
   p = optimized(p, options);
   sci_return(cx, &fr);

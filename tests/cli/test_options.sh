@@ -63,9 +63,12 @@ for command in show run compare export; do
   bad 2 'vector-accuracy takes a positive number' $command f.scaly --vector-accuracy 0
   bad 2 'vector-accuracy takes a positive number' $command f.scaly --vector-accuracy 1ulp
 done
-good show f.scaly --vector-libm glibc --vector-accuracy 2
+echo 'expr.func @g(%x: tensor<9xfloat64>) -> (%y) { return sin(%x) }' >g.scaly
+good show g.scaly --vector-libm glibc --vector-accuracy 2
 out_has 'vector_glibc=235, vector_accuracy=2'
-good show f.scaly --vector-libm none
+good show f.scaly --vector-libm glibc # calls no function
+if grep -q vector_ out; then fail "vector math where nothing calls it"; fi
+good show g.scaly --vector-libm none
 if grep -q vector_ out; then fail "vector math where none was asked for"; fi
 good toolchain
 out_has '^glibc +vector math'
