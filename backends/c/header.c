@@ -34,8 +34,11 @@ static void put_port_line(const c_render *r, sci_text *out, size_t i) {
     sci_putf(out, ", %lld x %lld", (long long)ncol, (long long)nrow);
   else
     for (int k = 0; k < port->rank; k++) sci_putf(out, k ? " x %lld" : ", %lld", (long long)port->shape[k]);
-  if (port->pattern)
-    sci_putf(out, " stored values of a sparse %lld x %lld matrix", (long long)port->pattern->nrow, (long long)port->pattern->ncol);
+  static const char *const layouts[] = {[SC_CSC] = "csc", [SC_CSR] = "csr", [SC_COO] = "coo"};
+  const sc_pattern *p = port->pattern;
+  if (p)
+    sci_putf(out, " stored values of a sparse %lld x %lld matrix, %s #%08x", (long long)p->nrow, (long long)p->ncol, layouts[p->layout],
+             (unsigned)sci_pattern_digest(p));
   sci_put_char(out, '\n');
 }
 
@@ -45,11 +48,14 @@ void sci_c_put_contract(const c_render *r, sci_text *out) {
   else
     sci_putf(out, "/* %s: all values row-major. No output may overlap another buffer; a buffer without values may be null.\n", r->m->entry);
   for (size_t i = 0; i < r->m->n_in + r->m->n_out; i++) put_port_line(r, out, i);
-  const char *scope = r->o->lang == SC_LANG_CPP ? "::" : "_", *unit = r->m->abi == SCI_ABI_VOID ? "bytes, 8-byte aligned" : "elements";
+  const char *scope = r->o->lang == SC_LANG_CPP ? "::" : "_";
+  bool bytes = r->m->abi == SCI_ABI_VOID;
+  long long w = (long long)r->m->workspace_elements;
   if (r->m->workspace_elements && r->o->casadi)
-    sci_putf(out, " *   w: %lld values, as %s_work says\n", (long long)r->m->workspace_elements, r->m->entry);
+    sci_putf(out, " *   w: %lld elements, as %s_work says\n", w, r->m->entry);
   else if (r->m->workspace_elements)
-    sci_putf(out, " *   w: %s%sSZ_W %s; 64-byte alignment puts every temporary on a cache line\n", r->m->entry, scope, unit);
+    sci_putf(out, " *   w: %lld %s (%s%sSZ_W)%s; 64-byte alignment puts every temporary on a cache line\n", w, bytes ? "bytes" : "elements",
+             r->m->entry, scope, bytes ? ", 8-byte aligned" : "");
   else
     sci_put(out, " *   w: unused, may be null\n");
   sci_put(out, " * iw and mem are unused. Returns 0, or 1 when arg or res is null, 2 when w is");

@@ -315,6 +315,7 @@ static void put_bindings(c_render *r, const sci_proc *proc) {
 static void put_entry(c_render *r, const sci_proc *proc) {
   const char *type = sci_c_abi_type(r->m->abi);
   const char *integer = r->o->casadi ? "casadi_int" : "int";
+  sci_c_put_contract(r, r->out);
   sci_putf(r->out, "int %s(const %s** arg, %s** res, %s* iw, %s* w, int mem) {\n", r->m->entry, type, type, integer, type);
   put(r, "  (void)iw;\n  (void)mem;\n");
   if (!r->m->workspace_elements) put(r, "  (void)w;\n");

@@ -55,6 +55,12 @@ SC_API sc_status sc_module_write(sc_module *m, const char *folder);
 SC_API const char *sc_module_error(const sc_module *m);
 SC_API void sc_module_destroy(sc_module *m);
 
+/* Checks an exported module on disk with libclang, spawning nothing: source and header without a diagnostic under the recipe's flags, as C and
+ * as C++; the entry's signature, the buffers' types, sizes and offsets, the size of w and the sparsity tables as the source declares them. Finds
+ * the header beside the source. SC_OK; SC_ERR_VERIFY with every problem in the context's diagnostics; SC_ERR_IO; SC_ERR_UNAVAILABLE without
+ * the plugin, libscaly-clang (looked for in plugin_dir, as sc_jit_options has it). `entries` (may be NULL) gets the number of entries checked. */
+SC_API sc_status sc_check_module(sc_context *cx, const char *path, const char *plugin_dir, size_t *entries);
+
 SC_END_DECLS
 
 #endif

@@ -672,6 +672,15 @@ public:
     return coloring(detail::checked(get(), sc_coloring_hessian(get(), &p, &options)));
   }
 
+  /* Checks an exported module on disk; throws its first problem, all are in diagnostics(). Returns the number of entries. */
+  std::size_t check_module(const std::string &path, const std::string &plugin_dir = "") {
+    problems_.clear();
+    std::size_t entries = 0;
+    if (sc_check_module(get(), path.c_str(), detail::c_str_or_null(plugin_dir), &entries) == SC_OK) return entries;
+    for (std::size_t i = 0; i < sc_context_diagnostic_count(get()); i++) problems_.emplace_back(*sc_context_diagnostic(get(), i));
+    detail::fail(get());
+  }
+
   /* Drops what no function and none of `keep` reaches; every other expr is stale from then on. */
   void collect(const std::vector<expr *> &keep = {}) {
     std::vector<sc_expr> h;

@@ -29,6 +29,8 @@ double sci_now_ms(void);
 /* The LLVM plugin's table, opened on first use; unwinds with SC_ERR_UNAVAILABLE. `dir` NULL: the usual places. */
 const sci_backend *sci_llvm_plugin(sci_env *env, const char *dir);
 const char *sci_llvm_plugin_path(sci_env *env, const char *dir); /* scratch memory; NULL: there is none */
+/* A function of a plugin, which stays open, by the plugin's file without its ending; unwinds with SC_ERR_UNAVAILABLE and what is missing. */
+void *sci_plugin_symbol(sci_env *env, const char *dir, const char *file, const char *symbol, const char *missing);
 void sci_plugin_lock(void); /* for fork */
 void sci_plugin_unlock(void);
 

@@ -1,4 +1,4 @@
-/* Owns finding and opening the LLVM plugin, once, on first use. */
+/* Owns finding and opening plugins, once, on first use. */
 #define _GNU_SOURCE /* dladdr */
 #include "lib/api/kernel.h"
 
@@ -9,20 +9,22 @@
 #include <unistd.h>
 
 #ifdef __APPLE__
-#define PLUGIN_FILE "libscaly-llvm.dylib"
+#define PLUGIN_ENDING ".dylib"
 #else
-#define PLUGIN_FILE "libscaly-llvm.so"
+#define PLUGIN_ENDING ".so"
 #endif
+#define LLVM_PLUGIN "libscaly-llvm"
 
 typedef struct places {
   sci_env *env;
+  const char *file; /* without its ending */
   const char *paths[8];
   size_t n;
 } places;
 
 static void add_place(places *p, const char *dir, size_t dir_length, const char *below) {
   sci_arena *scratch = &p->env->scratch;
-  p->paths[p->n++] = sci_asprintf(scratch, "%.*s%s/" PLUGIN_FILE, (int)dir_length, dir, below);
+  p->paths[p->n++] = sci_asprintf(scratch, "%.*s%s/%s" PLUGIN_ENDING, (int)dir_length, dir, below, p->file);
 }
 
 /* Beside the file that `path` names, in a library folder beside that folder. */
@@ -51,8 +53,8 @@ static void add_own_places(places *p) {
 #endif
 }
 
-static places usual_places(sci_env *env, const char *dir) {
-  places p = {.env = env};
+static places usual_places(sci_env *env, const char *dir, const char *file) {
+  places p = {.env = env, .file = file};
   if (dir) {
     add_place(&p, dir, strlen(dir), "");
     return p;
@@ -64,39 +66,43 @@ static places usual_places(sci_env *env, const char *dir) {
   return p;
 }
 
-static const sci_backend *open_plugin(sci_env *env, const char *path) {
+static void *open_plugin(sci_env *env, const char *path, const char *symbol) {
   void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (!library) sci_fail(env, SC_ERR_UNAVAILABLE, "the LLVM plugin could not be opened: %s", dlerror());
+  if (!library) sci_fail(env, SC_ERR_UNAVAILABLE, "the plugin could not be opened: %s", dlerror());
+  void *entry = dlsym(library, symbol);
+  if (!entry) sci_fail(env, SC_ERR_UNAVAILABLE, "%s is no plugin of Scaly", path);
+  return entry;
+}
+
+void *sci_plugin_symbol(sci_env *env, const char *dir, const char *file, const char *symbol, const char *missing) {
+  places p = usual_places(env, dir, file);
+  sci_text looked;
+  sci_text_init(&looked, &env->scratch);
+  for (size_t i = 0; i < p.n; i++) {
+    if (access(p.paths[i], F_OK) == 0) return open_plugin(env, p.paths[i], symbol);
+    sci_putf(&looked, "%s%s", i ? ", " : "", p.paths[i]);
+  }
+  sci_fail(env, SC_ERR_UNAVAILABLE, "%s; looked for %s", missing, looked.n ? looked.data : file);
+}
+
+static const sci_backend *find_plugin(sci_env *env, const char *dir) {
   /* POSIX has functions come out of dlsym as object pointers. */
   union {
     void *object;
     sci_plugin_fn function;
-  } entry = {dlsym(library, SCI_PLUGIN_SYMBOL)};
-  const sci_backend *backend = entry.object ? entry.function() : NULL;
-  if (!backend || backend->abi != SCI_BACKEND_ABI)
-    sci_fail(env, SC_ERR_UNAVAILABLE, "the LLVM plugin %s belongs to another version of Scaly", path);
+  } entry = {sci_plugin_symbol(env, dir, LLVM_PLUGIN, SCI_PLUGIN_SYMBOL,
+                               "no in-process compiler: the LLVM plugin was not found (build Scaly with LLVM 19 or newer, Debian: llvm-19-dev)")};
+  const sci_backend *backend = entry.function();
+  if (!backend || backend->abi != SCI_BACKEND_ABI) sci_fail(env, SC_ERR_UNAVAILABLE, "the LLVM plugin belongs to another version of Scaly");
   sci_guard_process();
   return backend;
 }
 
 const char *sci_llvm_plugin_path(sci_env *env, const char *dir) {
-  places p = usual_places(env, dir);
+  places p = usual_places(env, dir, LLVM_PLUGIN);
   for (size_t i = 0; i < p.n; i++)
     if (access(p.paths[i], F_OK) == 0) return p.paths[i];
   return NULL;
-}
-
-static const sci_backend *find_plugin(sci_env *env, const char *dir) {
-  places p = usual_places(env, dir);
-  sci_text looked;
-  sci_text_init(&looked, &env->scratch);
-  for (size_t i = 0; i < p.n; i++) {
-    if (access(p.paths[i], F_OK) == 0) return open_plugin(env, p.paths[i]);
-    sci_putf(&looked, "%s%s", i ? ", " : "", p.paths[i]);
-  }
-  sci_fail(env, SC_ERR_UNAVAILABLE,
-           "no in-process compiler: the LLVM plugin was not found (build Scaly with LLVM 19 or newer, Debian: llvm-19-dev); looked for %s",
-           looked.n ? looked.data : PLUGIN_FILE);
 }
 
 /* An opened plugin stays open for the life of the process, so a second dlopen of the same file only counts. */

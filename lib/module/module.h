@@ -43,6 +43,16 @@ void sci_module_info_finish(sci_file_names *n, const sci_program *p, sci_module_
 /* Bytes of one element of the entry's pointers: 8, 4 or (void) 1. */
 int64_t sci_abi_unit(sci_abi abi);
 
+/* Of the layout's two tables, in stored order (FNV-1a over their values): what a header says is compared with. */
+static inline uint32_t sci_digest_of(uint32_t digest, const int32_t *values, int64_t n) {
+  for (int64_t i = 0; i < n; i++) digest = (digest ^ (uint32_t)values[i]) * 16777619u;
+  return digest;
+}
+static inline uint32_t sci_pattern_digest(const sc_pattern *p) {
+  int64_t n = p->layout == SC_CSC ? p->ncol + 1 : p->layout == SC_CSR ? p->nrow + 1 : p->nnz;
+  return sci_digest_of(sci_digest_of(2166136261u, p->outer, n), p->inner, p->nnz);
+}
+
 /* Whether a recipe must keep compilers from replacing calls of this routine: gcc and clang turn some powers into other routines with other
  * roundings, always; the strict recipe keeps every call of the math library, known arguments included. */
 static inline bool sci_keeps_call(sci_op op, sc_rounding rounding) {

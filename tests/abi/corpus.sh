@@ -46,6 +46,7 @@ for dialect in gnu c cpp; do
   rm -rf "${folder:?}/$dialect"
   mkdir -p "$folder/$dialect" && cd "$folder/$dialect" || exit 1
   name=$("$exporter" "$file" . $dialect "" "$@") || exit 1
+  if [ -n "$SCALY_CHECK" ]; then "$SCALY_CHECK" check "$name.c" || complain "scaly check"; fi
   stack=65536
   case $dialect in
   gnu)

@@ -29,6 +29,7 @@ for dialect in gnu c cpp; do
   rm -rf "$folder/$dialect"
   mkdir -p "$folder/$dialect" && cd "$folder/$dialect" || exit 1
   name=$("$exporter" "$case" . $dialect) || exit 1
+  if [ -n "$SCALY_CHECK" ] && [ $# = 0 ]; then "$SCALY_CHECK" check "$name.c" || failed=1; fi
   linker=cc ending=c source_is='' consumer_is=''
   if [ $dialect = cpp ]; then
     linker=c++ ending=cpp

@@ -4,7 +4,7 @@
 
 #include "tools/scaly/options.h"
 
-extern const command_spec command_run, command_export, command_compare, command_show, command_verify, command_cache,
-    command_toolchain;
+extern const command_spec command_run, command_export, command_compare, command_show, command_verify, command_check,
+    command_cache, command_toolchain;
 
 #endif

@@ -1,0 +1,73 @@
+#!/bin/sh
+# scaly check passes what was exported and catches what was changed afterwards: sizes, fields, counts, tables, names, code.
+#   check.sh SCALY SOURCE FOLDER
+scaly=$1 source=$2 folder=$3
+failed=0
+rm -rf "$folder"
+mkdir -p "$folder" && cd "$folder" || exit 1
+cat >model.scaly <<'END'
+expr.func @inner(%a: tensor<2000xfloat64>) -> (%b) { return sin(%a) {lowering="block"} }
+expr.func @model(%A: tensor<2x3xfloat64>, %x: tensor<3xfloat64>, %k: tensor<2xint32>) -> (%y, %z, %s: sparse<3x4xfloat64 csr rowptr=[0, 2, 2, 3] colind=[0, 3, 2]>) {
+  return matmul(%A, %x), cast(%k) {dtype=float32}, mul(%x, %x)
+}
+expr.func @doubles(%x: tensor<3xfloat64>, %v: tensor<3xfloat64>) -> (%y, %w) { return mul(%x, %v), sub(%x, %v) }
+END
+for lang in c cpp; do
+  mkdir -p good/$lang/casadi
+  "$scaly" export model.scaly:model -o good/$lang --lang $lang >/dev/null || exit 1
+  "$scaly" export model.scaly:doubles --out y --out w --out spjac:y:x+v --name doubles -o good/$lang --lang $lang >/dev/null || exit 1
+  "$scaly" export model.scaly:doubles -o good/$lang/casadi --lang $lang --casadi derivatives >/dev/null || exit 1
+  for f in good/$lang/*.c good/$lang/casadi/*.c; do "$scaly" check "$f" >out.txt 2>&1 || { echo "good/$f is refused"; cat out.txt; failed=1; }; done
+done
+grep -q '4 entries, no problems' out.txt || { cat out.txt; failed=1; }
+
+# caught FILE SED-SCRIPT REGEX MODULE: after the change the check fails and says what
+caught() {
+  rm -rf bad
+  mkdir bad && cp "good/${1%/*}"/*.* bad/ || exit 1
+  changed=bad/${1##*/}
+  sed -i "$2" "$changed"
+  cmp -s "$changed" "good/$1" && { echo "$2 changes nothing in $1"; failed=1; return; }
+  "$scaly" check "bad/$4.c" >out.txt 2>&1
+  code=$?
+  [ $code = 1 ] && grep -qE "$3" out.txt && return
+  echo "not caught (exit $code): $2 in $1"
+  cat out.txt
+  failed=1
+}
+caught c/model.h 's/double data\[6\]/double data[7]/' 'size of model_A_t' model
+caught c/model.h 's/double data\[6\]/float data[12]/' 'type of model_A_t' model
+caught c/model.h '0,/SCALY_ALIGNAS(16) double/s//int extra; SCALY_ALIGNAS(16) double/' 'offset of data' model
+caught c/model.h '0,/SCALY_ALIGNAS(16) double/s//SCALY_ALIGNAS(32) double/' 'alignment of' model
+caught c/model.h 's/int32_t data\[2\]/int64_t data[2]/' 'model_k_t' model
+caught c/model.h 's/model_SZ_W 0/model_SZ_W 64/' 'model_SZ_W is not' model
+caught c/model.h 's/_NNZ 3/_NNZ 4/' 'counts of s' model
+caught c/model.h 's/_NCOL 4/_NCOL 5/' 'counts of s' model
+caught c/model.h 's/_rows\[3\] = {0, 0, 2}/_rows[3] = {0, 1, 2}/' 'tables of s' model
+caught c/model.h 's/_rowptr\[4\] = {0, 2, 2, 3}/_rowptr[4] = {0, 1, 2, 3}/' 'tables of s' model
+caught c/model.h 's/_cols\[3\] = {0, 3, 2}/_cols[4] = {0, 3, 2, 1}/' 'length' model
+caught c/model.h 's/_rows\[3\]/_row[3]/' 'no table' model
+caught c/model.h 's/int model(const void\*\* arg, void\*\* res/int model(const double** arg, double** res/' 'conflicting types' model
+caught c/model.h 's/const model_A_t\* A, const model_x_t\* x/const model_x_t* A, const model_A_t* x/' 'incompatible.*pointer types' model
+caught c/model.h 's/{A->data, x->data/{x->data, A->data/' 'inputs in order' model
+caught c/doubles.h 's/{x->data, v->data};/{v->data, x->data};/' 'inputs in order' doubles
+caught c/doubles.h 's/{y->data, w_->data/{w_->data, y->data/' 'outputs in order' doubles
+caught c/model.h 's/#endif$/#endf/' 'invalid preprocessing|unterminated' model
+caught c/model.c 's/return SCALY_SUCCESS/int unused; return SCALY_SUCCESS/' 'unused' model
+caught c/model.c 's/arg\[0\] A: float64, 2 x 3/arg[0] A: float64, 2 x 4/' 'size of model_A_t' model
+caught c/model.c '/all values row-major/d' 'no exported module' model
+caught cpp/model.hpp 's/Buffer<double, 2, 3>/Buffer<double, 3, 2>/' 'type A_t' model
+caught cpp/model.hpp 's/SZ_W = 0/SZ_W = 1/' 'SZ_W of model' model
+caught cpp/model.hpp 's/s_NROW = 3/s_NROW = 4/' 'counts of s' model
+caught cpp/model.hpp 's/s_cols\[3\] = {0, 3, 2}/s_cols[3] = {0, 2, 3}/' 'tables of s' model
+caught cpp/model.hpp 's/call(const A_t& A, const x_t& x/call(const x_t\& A, const A_t\& x/' 'does not match|no viable|does not offer' model
+caught cpp/doubles.hpp 's/{x.data, v.data};/{v.data, x.data};/' 'inputs in order' doubles
+caught c/casadi/doubles.h 's/jac_doubles_SZ_W [0-9]*/jac_doubles_SZ_W 1/' 'jac_doubles_SZ_W' doubles
+caught c/casadi/doubles.h 's/int fwd1_doubles(const double\*\* arg, double\*\* res, casadi_int\* iw/int fwd1_doubles(const double** arg, double** res, int* iw/' 'conflicting' doubles
+
+"$scaly" check nowhere.c >out.txt 2>&1
+[ $? = 3 ] && grep -q 'nowhere.c' out.txt || { echo "a file that is not there"; cat out.txt; failed=1; }
+rm good/c/model.h
+"$scaly" check good/c/model.c >out.txt 2>&1
+[ $? = 3 ] && grep -q 'model.h' out.txt || { echo "a header that is not there"; cat out.txt; failed=1; }
+exit $failed
