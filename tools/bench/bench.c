@@ -111,7 +111,7 @@ static void cell(double v, int width, int digits) {
 }
 
 void print_header(const settings *s) {
-  if (s->json) return;
+  if (s->json || s->markdown) return;
   printf("%s; %s; commit %s\n", s->machine, s->versions, s->commit);
   printf("%-10s %-12s %-17s %-17s %9s %9s %10s %10s %13s %7s %9s %9s %10s %8s  %s\n", "workload", "size", "kernel",
          "way", "graph ms", "lower ms", "compile ms", "first ms", "ns per call", "spread", "code", "workspace", "ops",
@@ -119,6 +119,7 @@ void print_header(const settings *s) {
 }
 
 void print_measurement(const settings *s, const measurement *m) {
+  if (s->markdown) return;
   if (s->json) {
     print_json(s, m);
     return;
@@ -181,31 +182,33 @@ static void describe(settings *s) {
 
 /* ---- the command line ---- */
 
-static const char usage[] = "Usage: scaly_bench [options]\n\n"
-                            "Measures building, derivatives, compiling and running on the workloads of tests/data. "
-                            "Exit code 1: a gate failed.\n\n"
-                            "  --format table|json   json: one line per measurement. Default: table.\n"
-                            "  --quick               One or two sizes per workload and short samples; under a minute.\n"
-                            "  --only TEXT           What has TEXT in its \"workload size kernel\".\n"
-                            "  --way NAME            One way: llvm, gcc, clang, hand or openblas.\n"
-                            "  --limit SECONDS       Gives a way up that has no result after that time. Default: 60.\n"
-                            "  --cpu-time            Graph, lowering and compiling by processor time, spawned "
-                            "compilers included: for busy machines.\n"
-                            "                        Times per call always are.\n"
-                            "  --passes              In process only, with each pass switched off in turn.\n"
-                            "  --compare FILE        With the lines that --format json wrote earlier: which kernels "
-                            "became slower by more than the\n"
-                            "                        noise of both runs. Exit code 1 when one did.\n"
-                            "  --report FILE.html    The whole run with plots.\n";
+static const char usage[] =
+    "Usage: scaly_bench [options]\n\n"
+    "Measures building, derivatives, compiling and running on the workloads of tests/data. "
+    "Exit code 1: a gate failed.\n\n"
+    "  --format FORMAT       table (default); json: one line per measurement; markdown: one row per kernel.\n"
+    "  --quick               One or two sizes per workload and short samples; under a minute.\n"
+    "  --only TEXT           What has TEXT in its \"workload size kernel\".\n"
+    "  --way NAME            One way: llvm, gcc, clang, hand or openblas.\n"
+    "  --limit SECONDS       Gives a way up that has no result after that time. Default: 60.\n"
+    "  --cpu-time            Graph, lowering and compiling by processor time, spawned "
+    "compilers included: for busy machines.\n"
+    "                        Times per call always are.\n"
+    "  --passes              In process only, with each pass switched off in turn.\n"
+    "  --compare FILE        With the lines that --format json wrote earlier: which kernels "
+    "became slower by more than the\n"
+    "                        noise of both runs. Exit code 1 when one did.\n"
+    "  --report FILE.html    The whole run with plots.\n";
 
 typedef struct files {
   const char *earlier, *report; /* NULL: not asked for */
 } files;
 
 static bool take_option(settings *s, files *f, const char *name, const char *value) {
-  if (!strcmp(name, "--format") && (!strcmp(value, "json") || !strcmp(value, "table")))
+  if (!strcmp(name, "--format") && (!strcmp(value, "json") || !strcmp(value, "table") || !strcmp(value, "markdown"))) {
     s->json = value[0] == 'j';
-  else if (!strcmp(name, "--only"))
+    s->markdown = value[0] == 'm';
+  } else if (!strcmp(name, "--only"))
     s->only = value;
   else if (!strcmp(name, "--way"))
     s->way = value;
@@ -224,7 +227,9 @@ static bool take_option(settings *s, files *f, const char *name, const char *val
 static int conclude(const settings *s, const files *f) {
   int code = 0;
   FILE *to = s->json ? stderr : stdout;
-  if (!s->json) {
+  if (s->markdown) {
+    print_markdown(s, s->records, to);
+  } else if (!s->json) {
     if (s->passes) {
       print_passes(s->records, to);
     } else {
@@ -265,7 +270,7 @@ int main(int argc, char **argv) {
   }
   describe(&s);
   print_header(&s);
-  if (!s.passes && !s.way) {
+  if (!s.passes && !s.way && !s.markdown) {
     bench_core(&s);
     bench_process(&s);
   }

@@ -17,7 +17,7 @@ extern const measurement no_measurement;
 struct records;
 
 typedef struct settings {
-  bool json, quick, cpu_time,
+  bool json, markdown, quick, cpu_time,
       passes; /* cpu_time: compiling is timed by the processor; passes: also in process with each pass switched off */
   struct records *records; /* NULL: nothing is kept */
   const char *only, *way;  /* NULL: all */

@@ -29,6 +29,8 @@ void for_each_kernel(const records *r, void (*each)(const records *r, const reco
 
 /* Our C against kernels written by hand, in process against our C: a line per kernel and the means. */
 void print_ratios(const records *r, FILE *to);
+/* A table for the README: a row per kernel. */
+void print_markdown(const settings *s, const records *r, FILE *to);
 /* The bar of the workloads page, as far as the kernels that were measured tell. */
 void print_bar(const records *r, FILE *to);
 /* Each pass switched off, by the time with all of them. */
