@@ -14,6 +14,7 @@ typedef struct sci_ad {
   int64_t seeds; /* 0: one direction without an axis */
   sc_nonsmooth nonsmooth;
   bool strict_nan;
+  bool guarded; /* reverse: zeros among the seeds may stand for what a select leaves out */
 } sci_ad;
 
 /* Contribution of `seed` (a tangent of operand i, or the adjoint of the result) through operand i of a scalar
@@ -24,6 +25,7 @@ sci_id sci_square_partial(const sci_ad *ad, sci_id x, sci_id seed);
 /* Shares of the tied extrema of a max or min reduction, in the operand's shape: they multiply the derivative. */
 sci_id sci_extremum_shares(const sci_ad *ad, sci_xop op, sci_id arg, sci_id result, uint32_t mask);
 bool sci_op_has_partials(sci_op op);
+bool sci_op_is_wild(sci_op op); /* it, or a partial of it, may be infinite or NaN at finite operands */
 
 /* ---- shapes with a seed axis (lib/ad/shapes.c) ---- */
 
@@ -77,7 +79,9 @@ struct sci_sweep {
   const sci_ad *ad;
   sci_order order;
   const bool *active;
+  const bool *wild;                /* per number: may be infinite or NaN where its operands are not */
   struct sci_contribution **parts; /* per number, latest first */
+  bool guarded;                    /* the adjoint being handed on has zeros that stand for what a select leaves out */
 };
 bool sci_wants(const sci_sweep *sweep, sci_id operand); /* active: an adjoint is needed */
 /* Adds `value` (shape (K, shape of operand)) to the operand's adjoint. */

@@ -7,7 +7,7 @@ enum { FORWARD, REVERSE, JACOBIAN };
 /* What identifies a derivative of a callee; flags follow: active inputs, then seeded outputs (reverse). */
 typedef struct key {
   uint32_t callee;
-  uint8_t mode, trailing, nonsmooth, strict_nan;
+  uint8_t mode, trailing, nonsmooth, strict_nan, guarded;
   int64_t seeds;
   bool flags[];
 } key;
@@ -20,6 +20,7 @@ static uint32_t key_blob(const sci_ad *ad, const sc_function *f, int mode, bool 
   k->callee = f->id;
   k->mode = (uint8_t)mode, k->trailing = trailing && ad->seeds, k->nonsmooth = (uint8_t)ad->nonsmooth,
   k->strict_nan = ad->strict_nan;
+  k->guarded = ad->guarded && mode == REVERSE;
   k->seeds = ad->seeds;
   memcpy(k->flags, active, f->n_in * sizeof(bool));
   if (seeded) memcpy(k->flags + f->n_in, seeded, f->n_out * sizeof(bool));
@@ -375,7 +376,9 @@ void sci_reverse_siblings(sci_sweep *sweep, sci_id node, const sci_id *by_output
   for (uint32_t i = 0; i < s.n_args; i++)
     active[i] = sci_wants(sweep, s.args[i]) && sci_type_of(cx, s.f->in[i].node)->diff;
   for (uint32_t i = 0; i < s.f->n_out; i++) seeded[i] = by_output[i] != SCI_NONE;
-  sci_derived d = sci_callee_reverse(ad, s.f, active, seeded, s.map);
+  sci_ad inside = *ad;
+  inside.guarded = sweep->guarded;
+  sci_derived d = sci_callee_reverse(&inside, s.f, active, seeded, s.map);
   operands o = operands_of(ad, &s, s.f->n_out);
   for (uint32_t i = 0; i < s.f->n_out; i++)
     if (seeded[i]) add_operand(ad, &o, &s, by_output[i], 0, sci_type_of(cx, s.f->out[i].node)->size);

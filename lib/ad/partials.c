@@ -121,6 +121,24 @@ static bool has_vertical_tangent(sci_op op) {
          op == SCI_OP_acosh;
 }
 
+bool sci_op_is_wild(sci_op op) {
+  switch ((int)op) {
+  case SCI_OP_div:
+  case SCI_OP_fmod:
+  case SCI_OP_log:
+  case SCI_OP_log2:
+  case SCI_OP_log10:
+  case SCI_OP_log1p:
+  case SCI_OP_atanh:
+  case SCI_OP_exp:
+  case SCI_OP_exp2:
+  case SCI_OP_expm1:
+  case SCI_OP_sinh:
+  case SCI_OP_cosh: return true;
+  default: return has_vertical_tangent(op);
+  }
+}
+
 /* With several seeds at once most of them are 0 at most elements, and stay exactly 0 on their way, into callees too.
  * They must not become NaN at an infinite partial: the sums below would carry that into entries that have nothing to do
  * with it. */

@@ -2,8 +2,10 @@
  *
  * The adjoint of a node is a sum of contributions. Two kinds are kept apart until the sweep reaches the node:
  * - Masked contributions. A select hands its adjoint to a branch together with its condition instead of multiplying it
- * with 0: partials of elementwise operations are applied to the unmasked value and the mask is applied last, so that an
- * infinite partial in the branch not taken never meets a zero seed.
+ *   with 0: partials of elementwise operations are applied to the unmasked value and the mask is applied last, so that
+ * an infinite partial in the branch not taken never meets a zero seed. Structural operations and calls get the mask
+ *   applied; what they hand on is marked as guarded, and gets a mask again, where it is not 0, before the next partial
+ *   that may be infinite or NaN.
  * - Indexed contributions (of slices and gathers). All of one node are joined into one scatter, or into one
  *   concatenation when together they cover the node exactly once. */
 #include "lib/ad/jacobian.h"
@@ -14,6 +16,7 @@ typedef struct sci_contribution {
   struct sci_contribution *next;
   sci_id value;
   sci_id mask;            /* SCI_NONE, or a bool of the operand's shape */
+  bool guarded;           /* zeros may stand for what a mask has left out */
   const int32_t *indices; /* NULL: the whole operand; else value is (K, n) */
   int64_t n;
 } sci_contribution;
@@ -38,11 +41,14 @@ static void contribute(sci_sweep *sweep, sci_id operand, sci_contribution c) {
 }
 
 void sci_contribute(sci_sweep *sweep, sci_id operand, sci_id value) {
-  if (value != SCI_NONE) contribute(sweep, operand, (sci_contribution){.value = value, .mask = SCI_NONE});
+  if (value != SCI_NONE)
+    contribute(sweep, operand, (sci_contribution){.value = value, .mask = SCI_NONE, .guarded = sweep->guarded});
 }
 
 void sci_contribute_at(sci_sweep *sweep, sci_id operand, sci_id value, const int32_t *indices, int64_t n) {
-  contribute(sweep, operand, (sci_contribution){.value = value, .mask = SCI_NONE, .indices = indices, .n = n});
+  contribute(
+      sweep, operand,
+      (sci_contribution){.value = value, .mask = SCI_NONE, .guarded = sweep->guarded, .indices = indices, .n = n});
 }
 
 /* ---- joining contributions ---- */
@@ -121,11 +127,20 @@ static sci_id add_indexed(const sci_ad *ad, sci_id operand, sci_id base, const s
   return base;
 }
 
+/* Where one of two masks holds; a select hands its two branches masks that leave nothing out together. */
+static sci_id either(sc_context *cx, sci_id a, sci_id b) {
+  if (a == SCI_NONE || b == SCI_NONE) return SCI_NONE;
+  const sci_node *x = sci_node_at(cx, a), *y = sci_node_at(cx, b);
+  if ((x->op == SCI_OP_not && x->args[0] == b) || (y->op == SCI_OP_not && y->args[0] == a)) return SCI_NONE;
+  return sci_make2(cx, SCI_OP_or, a, b);
+}
+
 /* The adjoint as (value, mask): it is `value` where the mask holds and 0 elsewhere. */
 static sci_contribution join(const sci_ad *ad, sci_id operand, const sci_contribution *list) {
   sc_context *cx = ad->cx;
   sci_contribution sum = {.value = SCI_NONE, .mask = SCI_NONE};
   bool first = true;
+  for (const sci_contribution *c = list; c; c = c->next) sum.guarded |= c->guarded;
   for (const sci_contribution *c = list; c; c = c->next) {
     if (c->indices) continue;
     if (first || c->mask == sum.mask) {
@@ -133,19 +148,29 @@ static sci_contribution join(const sci_ad *ad, sci_id operand, const sci_contrib
       sum.mask = c->mask;
     } else {
       sum.value = sci_sum2(cx, masked(ad, sum.value, sum.mask), masked(ad, c->value, c->mask));
-      bool both = sum.mask != SCI_NONE && c->mask != SCI_NONE;
-      sum.mask = both ? sci_make2(cx, SCI_OP_or, sum.mask, c->mask) : SCI_NONE;
+      sum.mask = either(cx, sum.mask, c->mask);
     }
     first = false;
   }
+  sum.guarded |= sum.mask != SCI_NONE;
   bool any_indexed = false;
   for (const sci_contribution *c = list; c; c = c->next) any_indexed |= c->indices != NULL;
   if (!any_indexed) return sum;
   sci_id base = first ? SCI_NONE : masked(ad, sum.value, sum.mask);
-  return (sci_contribution){.value = add_indexed(ad, operand, base, list), .mask = SCI_NONE};
+  return (sci_contribution){.value = add_indexed(ad, operand, base, list), .mask = SCI_NONE, .guarded = sum.guarded};
 }
 
 /* ---- the sweep ---- */
+
+/* Whether the partial in operand i may be infinite or NaN because of finite values further down. */
+static bool is_wild(const sci_sweep *sweep, sci_op op, const sci_id *args, uint32_t n) {
+  if (sci_op_is_wild(op)) return true;
+  if (op == SCI_OP_neg || op == SCI_OP_add || op == SCI_OP_sub || op == SCI_OP_cast || op == SCI_OP_select)
+    return false;
+  for (uint32_t i = 0; i < n; i++)
+    if (sweep->wild[sci_number(&sweep->order, args[i])]) return true;
+  return false;
+}
 
 static void reverse_scalar(sci_sweep *sweep, sci_id id, sci_contribution adjoint) {
   const sci_ad *ad = sweep->ad;
@@ -153,6 +178,10 @@ static void reverse_scalar(sci_sweep *sweep, sci_id id, sci_contribution adjoint
   const sci_node *n = sci_node_at(cx, id);
   const sci_id *args = sci_args(cx, n);
   sci_op op = (sci_op)n->op;
+  if (adjoint.guarded && adjoint.mask == SCI_NONE && is_wild(sweep, op, args, n->n_args)) {
+    sci_id zero = sci_make_double(cx, (sc_dtype)sci_type_of(cx, adjoint.value)->dtype, 0);
+    adjoint.mask = sci_make2(cx, SCI_OP_ne, adjoint.value, zero);
+  }
   if (op == SCI_OP_mul && args[0] == args[1]) {
     adjoint.value = sci_square_partial(ad, args[0], adjoint.value);
     contribute(sweep, args[0], adjoint);
@@ -223,27 +252,41 @@ static siblings find_siblings(sc_context *cx, const sci_order *order, const bool
   return s;
 }
 
-static void reverse_call(sci_sweep *sweep, const siblings *s, uint32_t k, const sci_id *adjoints) {
+static void reverse_call(sci_sweep *sweep, const siblings *s, uint32_t k, const sci_id *adjoints, const bool *guarded) {
   sc_context *cx = sweep->ad->cx;
   if (s->leader[k] != k) return; /* adjoints[k] waits for the leader */
   const sci_call_attr *attr = sci_attr(cx, sweep->order.ids[k]);
   uint32_t n = cx->functions[attr->callee]->n_out;
   sci_id *by_output = SCI_ARRAY(&cx->env.scratch, sci_id, n);
   bool any = false;
+  sweep->guarded = false;
   for (uint32_t i = 0; i < n; i++) by_output[i] = SCI_NONE;
   for (uint32_t j = k; j != SCI_NONE; j = s->next[j]) {
     if (adjoints[j] == SCI_NONE) continue;
     by_output[((const sci_call_attr *)sci_attr(cx, sweep->order.ids[j]))->output] = adjoints[j];
+    sweep->guarded |= guarded[j];
     any = true;
   }
   if (any) sci_reverse_siblings(sweep, sweep->order.ids[k], by_output);
+}
+
+/* Values below which there is an operation that may leave the finite numbers; calls and maps may do anything. */
+static const bool *find_wild(sc_context *cx, const sci_order *order) {
+  bool *wild = SCI_ZEROS(&cx->env.scratch, bool, order->n);
+  for (uint32_t k = 0; k < order->n; k++) {
+    const sci_node *n = sci_node_at(cx, order->ids[k]);
+    const sci_id *args = sci_args(cx, n);
+    wild[k] = n->op == SCI_X_call || n->op == SCI_X_vmap || (n->op < SCI_OP_COUNT && sci_op_is_wild((sci_op)n->op));
+    for (uint32_t i = 0; i < n->n_args && !wild[k]; i++) wild[k] = wild[sci_number(order, args[i])];
+  }
+  return wild;
 }
 
 void sci_reverse(const sci_ad *ad, uint32_t n_roots, const sci_id *roots, const sci_id *seeds, uint32_t n,
                  const sci_id *inputs, sci_id *out) {
   sc_context *cx = ad->cx;
   sci_arena *scratch = &cx->env.scratch;
-  sci_sweep sweep = {.ad = ad, .order = sci_reach(cx, roots, n_roots)};
+  sci_sweep sweep = {.ad = ad, .order = sci_reach(cx, roots, n_roots), .guarded = ad->guarded};
   bool *active = SCI_ZEROS(scratch, bool, sweep.order.n), *fixed = SCI_ZEROS(scratch, bool, sweep.order.n);
   for (uint32_t i = 0; i < n; i++) {
     uint32_t k = sci_number(&sweep.order, inputs[i]);
@@ -251,6 +294,8 @@ void sci_reverse(const sci_ad *ad, uint32_t n_roots, const sci_id *roots, const 
   }
   sci_mark_active(cx, &sweep.order, active, fixed);
   sweep.active = active;
+  sweep.wild = find_wild(cx, &sweep.order);
+  bool *guarded = SCI_ZEROS(scratch, bool, sweep.order.n);
   sweep.parts = SCI_ZEROS(scratch, sci_contribution *, sweep.order.n);
   sci_id *adjoints = SCI_ARRAY(scratch, sci_id, sweep.order.n);
   for (uint32_t k = 0; k < sweep.order.n; k++) adjoints[k] = SCI_NONE;
@@ -270,10 +315,11 @@ void sci_reverse(const sci_ad *ad, uint32_t n_roots, const sci_id *roots, const 
         continue;
       }
       adjoints[k] = masked(ad, adjoint.value, adjoint.mask);
+      sweep.guarded = guarded[k] = adjoint.guarded;
     }
     if (fixed[k]) continue;
     if (call)
-      reverse_call(&sweep, &calls, k, adjoints);
+      reverse_call(&sweep, &calls, k, adjoints, guarded);
     else
       rules[op - SCI_X_FIRST - 1](&sweep, id, adjoints[k]);
   }

@@ -39,6 +39,35 @@ static sc_function *two_untaken_sqrts(sc_context *cx) { /* both uses of one root
       cx, x,
       sc_add(sc_select(sc_gt(x, zero), root, zero), sc_select(sc_gt(x, sc_like(x, 1)), sc_mul(root, root), zero)));
 }
+/* D03 with something between the select and the root: a reversal, a call, a map, all three and a product. */
+static sc_function *step_root(sc_context *cx, sc_expr w) {
+  return sc_function_create(cx, "root", SC_IN({"w", w}), SC_OUT({"r", sc_sqrt(w)}));
+}
+static sc_expr masked_by(sc_expr condition, sc_expr value) {
+  return sc_sum(sc_select(sc_gt(condition, sc_like(condition, 0)), value, sc_like(value, 0)));
+}
+static sc_function *masked_moved_root(sc_context *cx) {
+  sc_expr x = vec(cx, "x", 3);
+  sc_range back = {SC_NONE, SC_NONE, -1};
+  return of1(cx, x, masked_by(sc_slice(x, 1, &back), sc_slice(sc_sqrt(x), 1, &back)));
+}
+static sc_function *masked_called_root(sc_context *cx) {
+  sc_expr x = vec(cx, "x", 3);
+  return of1(cx, x, masked_by(x, sc_call(step_root(cx, vec(cx, "w", 3)), &x, 1, 0)));
+}
+static sc_function *masked_mapped_root(sc_context *cx) {
+  sc_expr x = vec(cx, "x", 3);
+  return of1(
+      cx, x,
+      masked_by(x, sc_vmap_windows(step_root(cx, vec(cx, "w", 1)), 3, &x, 1, (int64_t[]){0}, (int64_t[]){1}, 0)));
+}
+static sc_function *masked_product(sc_context *cx) { /* the value not taken is NaN and a factor of y */
+  sc_expr x = vec(cx, "x", 3), y = vec(cx, "y", 3), w = vec(cx, "w", 3), v = vec(cx, "v", 3);
+  sc_function *g = sc_function_create(cx, "g", SC_IN({"w", w}, {"v", v}), SC_OUT({"r", sc_mul(sc_log(w), v)}));
+  sc_range back = {SC_NONE, SC_NONE, -1};
+  sc_expr r = sc_call(g, (sc_expr[]){x, y}, 2, 0);
+  return of2(cx, x, y, masked_by(sc_slice(x, 1, &back), sc_slice(r, 1, &back)));
+}
 static sc_function *masked_division(sc_context *cx) { /* D05 */
   sc_expr a = num(cx, "x"), b = num(cx, "y");
   return of2(cx, a, b, sc_select(sc_gt(b, sc_like(b, 1)), sc_div(a, b), sc_like(a, 0)));
@@ -190,6 +219,30 @@ static const edge edges[] = {
     {"D03 taken", untaken_sqrt, {"f", "grad:f:x", "hess:f:x"}, {4}, {2, .25, -.03125}, 3},
     {"D03 two masks", two_untaken_sqrts, {"f", "grad:f:x", "hess:f:x"}, {0}, {0, 0, 0}, 3},
     {"D03 two masks, one taken", two_untaken_sqrts, {"f", "grad:f:x"}, {.25}, {.5, 1}, 2},
+    {"D03 moved",
+     masked_moved_root,
+     {"f", "grad:f:x", "adj:f:x", "hess:f:x"},
+     {-3, 0, 4, 1},
+     {2, 0, 0, .25, 0, 0, .25, 0, 0, 0, 0, 0, 0, 0, 0, -.03125},
+     16},
+    {"D03 called",
+     masked_called_root,
+     {"f", "grad:f:x", "adj:f:x", "hess:f:x"},
+     {-3, 0, 4, 1},
+     {2, 0, 0, .25, 0, 0, .25, 0, 0, 0, 0, 0, 0, 0, 0, -.03125},
+     16},
+    {"D03 mapped",
+     masked_mapped_root,
+     {"f", "grad:f:x", "adj:f:x", "hess:f:x"},
+     {-3, 0, 4, 1},
+     {2, 0, 0, .25, 0, 0, .25, 0, 0, 0, 0, 0, 0, 0, 0, -.03125},
+     16},
+    {"D03 product",
+     masked_product,
+     {"f", "grad:f:x", "grad:f:y", "fwd:f:y"},
+     {-3, 0, 1, 5, 6, 7, 1, 1, 1},
+     {0, 0, 0, 7, 0, 0, 0, 0},
+     8},
     {"D05 untaken", masked_division, {"f", "grad:f:x+y", "hess:f:x+y"}, {1, 0}, {0, 0, 0, 0, 0, 0, 0}, 7},
     {"D05 taken", masked_division, {"f", "grad:f:x+y", "hess:f:x+y"}, {3, 2}, {1.5, .5, -.75, 0, -.25, -.25, .75}, 7},
     {"masked log",
