@@ -110,7 +110,7 @@ static bool put_builds(sci_env *env, sci_digest *d, const char *plugin_dir) {
 
 static void put_target(sci_digest *d, const sc_target *given) {
   const sc_target *t = given ? given : sci_target_host();
-  const int facts[] = {t->isa,       t->lanes,    t->vector_registers, t->fma_units, t->fma_latency,
+  const int facts[] = {(int)t->isa,       t->lanes,    t->vector_registers, t->fma_units, t->fma_latency,
                        t->fast_fma, t->gathers_pay, t->l1_bytes,      t->l2_bytes,  !strcmp(t->name, "native")};
   sci_digest_put(d, facts, sizeof facts);
   sci_digest_put_text(d, t->features);
