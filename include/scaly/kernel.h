@@ -27,6 +27,11 @@ enum {
  *   auto  best at once where that takes about a millisecond; else fast, and best on a background thread, swapped in when it is ready */
 typedef enum sc_tier { SC_TIER_AUTO = 0, SC_TIER_FAST, SC_TIER_BEST } sc_tier;
 
+enum {
+  SC_NAMES_GDB = 1,  /* functions in backtraces, through gdb's JIT interface */
+  SC_NAMES_PERF = 2, /* in profiles, through /tmp/perf-PID.map, which is left behind */
+};
+
 typedef struct sc_jit_options {
   const sc_lower_options *lower; /* NULL: defaults, host target */
   const char *plugin_dir;        /* where libscaly-llvm.so is; NULL: beside the library, then the install prefix */
@@ -42,6 +47,7 @@ typedef struct sc_jit_options {
    * for the best tier is put there. In this process, kernels of the same function and options share their code. Tier fast goes past it. */
   const char *cache_dir;
   bool rebuild; /* compile in any case, and replace what the cache has */
+  unsigned names; /* SC_NAMES_*: which tools are told what the code is called */
 } sc_jit_options;
 
 /* Threads of this process that compile in the background, 0 to 16; 1 unless set. With 0, tier `auto` compiles its best code at once.

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "lib/api/names.h"
 #include "scaly/cache.h"
 
 bool sc_cache_available(void) {
@@ -106,7 +107,7 @@ static bool is_sound(const sci_cache_entry *e, const sci_cache_use *use, size_t 
 }
 
 /* A unit on what the bytes hold; NULL: nothing that can be used here. */
-static sci_unit *load(sci_env *env, const void *bytes, size_t size, const sci_cache_use *use, size_t n) {
+static sci_unit *load(sci_env *env, const void *bytes, size_t size, const sci_cache_use *use, size_t n, unsigned names) {
   sci_cache_entry e;
   const char *why;
   sci_code code;
@@ -115,13 +116,15 @@ static sci_unit *load(sci_env *env, const void *bytes, size_t size, const sci_ca
   if (is_sound(&e, use, n) && place(&e, &code)) {
     sci_kept *kept = sci_kept_make(use, e.kernels, n);
     if (kept) kept->stored = true;
-    unit = sci_unit_make(env, NULL, &code, n, kept);
+    sci_description *d = SCI_ARRAY(&env->scratch, sci_description, n);
+    for (size_t i = 0; i < n; i++) d[i] = (sci_description){e.kernels[i].data, e.kernels[i].size};
+    unit = sci_unit_make(env, NULL, &code, n, kept, sci_names_make(names, d, n));
   }
   sci_cache_free(&e);
   return unit;
 }
 
-static sci_unit *find_in_folder(sci_env *env, sci_cache_use *use, size_t n) {
+static sci_unit *find_in_folder(sci_env *env, sci_cache_use *use, size_t n, unsigned names) {
   char why[SCI_WHY], name[80];
   size_t size = 0;
   int folder = sci_store_open(use->dir, false, why);
@@ -132,7 +135,7 @@ static sci_unit *find_in_folder(sci_env *env, sci_cache_use *use, size_t n) {
   file_name(use->key, name);
   void *bytes = sci_store_read(folder, name, true, &size);
   close(folder);
-  sci_unit *unit = bytes ? load(env, bytes, size, use, n) : NULL;
+  sci_unit *unit = bytes ? load(env, bytes, size, use, n, names) : NULL;
   free(bytes);
   return unit;
 }
@@ -140,7 +143,7 @@ static sci_unit *find_in_folder(sci_env *env, sci_cache_use *use, size_t n) {
 bool sci_cache_find(sci_env *env, sci_cache_use *use, const sc_jit_options *o, double start, size_t n, sc_kernel **out) {
   if (use->rebuild) return false;
   sci_unit *unit = sci_unit_find(use->key);
-  if (!unit) unit = find_in_folder(env, use, n);
+  if (!unit) unit = find_in_folder(env, use, n, o->names);
   if (!unit) return false;
   if (o->tier == SC_TIER_BEST) sci_unit_wait(unit);
   const sci_kept *kept = sci_unit_kept(unit);

@@ -1,5 +1,6 @@
 /* Owns the public functions that compile: through the LLVM plugin, or through a spawned compiler. */
 #include "lib/api/cached.h"
+#include "lib/api/names.h"
 #include "lib/expr/expr.h"
 #include "scaly/cache.h"
 
@@ -20,21 +21,22 @@ static sc_status status_of(const sci_env *env) {
 
 /* A unit of the code, and kernels on its entries; those made before this unwinds are in `out`. */
 static void make_kernels(sci_env *env, const sc_program *const *ps, size_t n, const sci_backend *backend, sci_code *code,
-                         const sci_cache_use *use, sc_kernel **out) {
+                         const sci_cache_use *use, unsigned names, sc_kernel **out) {
+  sci_description *d = SCI_ARRAY(&env->scratch, sci_description, n);
   sci_bytes *kernels = SCI_ARRAY(&env->scratch, sci_bytes, n);
   for (size_t i = 0; i < n; i++) {
-    sci_description d = sci_describe(env, ps[i]);
-    kernels[i] = (sci_bytes){d.bytes, d.size};
+    d[i] = sci_describe(env, ps[i]);
+    kernels[i] = (sci_bytes){d[i].bytes, d[i].size};
   }
   double start = sci_now_ms();
   sc_compile_times times = code->times;
   sci_kept *kept = use && use->dir ? sci_kept_make(use, kernels, n) : NULL;
-  sci_unit *unit = sci_unit_make(env, backend, code, n, kept);
+  sci_unit *unit = sci_unit_make(env, backend, code, n, kept, sci_names_make(names, d, n));
   if (kept) times.cache += sci_now_ms() - start;
   sci_defer(env, sci_unit_release_it, unit);
   for (size_t i = 0; i < n; i++) {
     sci_unit_retain(unit);
-    out[i] = sci_kernel_make(env, (sci_description){kernels[i].data, kernels[i].size}, unit, i, times);
+    out[i] = sci_kernel_make(env, d[i], unit, i, times);
   }
   sci_keep(env, unit);
   sci_unit_release(unit);
@@ -56,7 +58,7 @@ static void compile_all(sci_env *env, const sc_program *const *ps, size_t n, con
   code.times.cache = times.cache;
   code.times.lower = times.lower;
   code.times.plugin = plugin_ms;
-  make_kernels(env, ps, n, llvm, &code, use, out);
+  make_kernels(env, ps, n, llvm, &code, use, options ? options->names : 0, out);
 }
 
 static void release_all(sc_kernel **out, size_t n) {
@@ -220,7 +222,7 @@ static sc_kernel *compile_cc(const sc_program *p, const sc_cc_options *options, 
   check(env, sci_backend_cc.compile(env, &(sci_compile_request){.program = p, .cc = options}, &code), sci_backend_cc.name);
   code.times.lower = lower_ms;
   sc_kernel *k = NULL;
-  make_kernels(env, &p, 1, &sci_backend_cc, &code, NULL, &k);
+  make_kernels(env, &p, 1, &sci_backend_cc, &code, NULL, 0, &k);
   sci_leave(env, &fr);
   return k;
 }

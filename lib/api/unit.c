@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/api/cached.h"
+#include "lib/api/names.h"
 
 struct sci_unit {
   sci_job job; /* first: the job is the unit */
@@ -15,6 +16,7 @@ struct sci_unit {
   sc_status later_status;
   double best_ms;
   sci_kept *kept;
+  sci_names *names;
   sci_current current[];
 };
 
@@ -60,6 +62,7 @@ static void free_code(sci_code *code) {
 static void destroy(sci_unit *u) {
   free_code(&u->code[0]);
   free_code(&u->code[1]);
+  sci_names_forget(u->names);
   free(u->kept);
   free(u);
 }
@@ -108,18 +111,20 @@ static void swap_in(sci_job *job) {
   } else if (u->later_status == SC_OK) {
     for (size_t i = 0; i < u->n; i++) atomic_store_explicit(&u->current[i], entries_of(&u->code[1])[i], memory_order_release);
     u->tier = SC_TIER_BEST;
+    if (u->names) sci_names_tell(u->names, entries_of(&u->code[1]), u->code[1].code_bytes);
   }
   let_go(u);
 }
 
 /* ---- life ---- */
 
-sci_unit *sci_unit_make(sci_env *env, const sci_backend *backend, sci_code *code, size_t n, sci_kept *kept) {
+sci_unit *sci_unit_make(sci_env *env, const sci_backend *backend, sci_code *code, size_t n, sci_kept *kept, sci_names *names) {
   sci_unit *u = calloc(1, sizeof *u + n * sizeof *u->current);
   if (!u) {
     if (code->later) backend->drop(code->later);
     free_code(code);
     free(kept);
+    sci_names_forget(names);
     sci_fail(env, SC_ERR_MEMORY, "out of memory: a kernel's code");
   }
   u->job.run = make_best;
@@ -135,6 +140,8 @@ sci_unit *sci_unit_make(sci_env *env, const sci_backend *backend, sci_code *code
   drop_image(&u->code[0]);
   sci_units_lock();
   if (kept) list(u);
+  u->names = names;
+  if (names) sci_names_tell(names, entries_of(&u->code[0]), u->code[0].code_bytes);
   if (code->later) {
     u->references++; /* the job's */
     sci_job_queue(&u->job);

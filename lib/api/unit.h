@@ -14,10 +14,11 @@ typedef struct sci_unit sci_unit;
 typedef _Atomic(sc_entry) sci_current;
 
 typedef struct sci_kept sci_kept; /* lib/api/cached.h */
+typedef struct sci_names sci_names; /* lib/api/names.h */
 
-/* Takes the code, and what is kept for the cache (NULL: nothing): then others find the unit by its key, and its best code is stored. With
+/* Takes the code, its names (NULL: none), and what is kept for the cache (NULL: nothing): then others find the unit by its key, and its best code is stored. With
  * `backend`, also takes what the code left for later, which is queued. Unwinds when there is no memory, everything released. */
-sci_unit *sci_unit_make(sci_env *env, const sci_backend *backend, sci_code *code, size_t n, sci_kept *kept);
+sci_unit *sci_unit_make(sci_env *env, const sci_backend *backend, sci_code *code, size_t n, sci_kept *kept, sci_names *names);
 sci_unit *sci_unit_find(const unsigned char *key); /* a reference, or NULL */
 sci_kept *sci_unit_kept(sci_unit *u);              /* or NULL */
 const char *sci_unit_warning(sci_unit *u);         /* or NULL */
