@@ -80,7 +80,7 @@ static const char text[] =
     "    prog.for %j = 0 to 2 step 1 {kind=serial} {\n"
     "      %p = prog.load %u[%j]\n"
     "      prog.store %p, %y[prog.add(%j, 2)]\n"
-    "      prog.store prog.add(prog.exp(%p), %late), %y[prog.sub(1, %j)]\n"
+    "      prog.store prog.add(prog.exp(%p), prog.sub(%late, 1)), %y[prog.sub(1, %j)]\n"
     "    }\n"
     "    prog.for %l = 0 to 2 step 1 {kind=independent} { prog.store 1, %q[prog.mul(%l, 2)] }\n"
     "    prog.for %m = 0 to 2 step 1 {kind=independent} { prog.store 2, %q[prog.add(prog.mul(%m, 2), 1)] }\n"

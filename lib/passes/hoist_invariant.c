@@ -1,0 +1,215 @@
+/* Owns hoist_invariant: what does not change while a loop runs is computed before it.
+ *
+ * Every value has a level: the number of loops around the innermost variable or name that it is made of. A load, a name
+ * or a part of a value whose level is less than the number of loops around the statement moves to the block of that
+ * level, before the loop there; loads only past loops that do not write their storage. Mapped procedures are in their
+ * loops when this runs, so what a stage computes from broadcast arguments alone becomes a prologue of the map. Indices
+ * stay where they are used, and so does everything in a loop that never runs and what reads mutable names. */
+#include "lib/passes/passes.h"
+#include "lib/program/map.h"
+#include "lib/program/walk.h"
+
+enum { MAX_LEVELS = 32 };
+
+typedef struct level {
+  sci_block_builder out;
+  sci_map hoisted; /* values named in this block: their names' values */
+  sci_map memo;    /* values rewritten for this block, the innermost one */
+  sci_map written; /* storage written by the loop around this block; whole loops */
+} level;
+
+typedef struct hoisting {
+  const sci_program *p;
+  sci_store *s;
+  sci_arena *a;
+  uint32_t *of_name, *of_var; /* levels */
+  uint32_t n_names, n_vars;
+  sci_map of_value;
+  level levels[MAX_LEVELS];
+  uint32_t depth;
+  int64_t *changes;
+} hoisting;
+
+/* ---- levels ---- */
+
+static uint32_t leaf_level(const hoisting *x, const sci_value *v) {
+  if (v->kind == SCI_V_NAME) return v->args[0] < x->n_names ? x->of_name[v->args[0]] : x->depth;
+  return v->kind == SCI_V_VAR ? x->of_var[v->args[0]] : 0;
+}
+
+/* Operands of a level are known before their user's: values are numbered so, but deep ones must not use the C stack. */
+static uint32_t level_of(hoisting *x, sci_val v) {
+  SCI_VEC(sci_val) stack = {0};
+  const sci_value *value = sci_value_at(x->s, v);
+  if (value->kind != SCI_V_OP) return leaf_level(x, value);
+  sci_vec_push(x->a, &stack, v);
+  while (stack.n) {
+    sci_val at = stack.data[stack.n - 1];
+    const sci_value *op = sci_value_at(x->s, at);
+    size_t before = stack.n;
+    uint32_t most = 0;
+    for (int i = 0; i < sci_ops[op->op].arity; i++) {
+      const sci_value *arg = sci_value_at(x->s, op->args[i]);
+      uint32_t known = arg->kind == SCI_V_OP ? sci_map_get(&x->of_value, op->args[i]) : leaf_level(x, arg);
+      if (known == UINT32_MAX)
+        sci_vec_push(x->a, &stack, op->args[i]);
+      else if (known > most)
+        most = known;
+    }
+    if (stack.n != before) continue;
+    stack.n--;
+    sci_map_set(&x->of_value, at, most);
+  }
+  return sci_map_get(&x->of_value, v);
+}
+
+static bool may_move(const hoisting *x, sci_val v) {
+  const sci_value *value = sci_value_at(x->s, v);
+  return value->kind == SCI_V_OP && value->dtype != SC_INT64 && !(value->flags & SCI_VAL_MUTABLE);
+}
+
+/* ---- rewriting values ---- */
+
+static sci_val rewrite(hoisting *x, sci_val v, uint32_t depth);
+
+/* The name that stands for v, given in the block of its level. */
+static sci_val named(hoisting *x, sci_val v, uint32_t at) {
+  level *l = &x->levels[at];
+  uint32_t known = sci_map_get(&l->hoisted, v);
+  if (known != UINT32_MAX) return known;
+  sci_val made = sci_emit_let(&l->out, x->s, rewrite(x, v, at), NULL);
+  sci_map_set(&l->hoisted, v, made);
+  ++*x->changes;
+  return made;
+}
+
+/* v for a statement in the block of `depth`. Deep trees are cut by the recursion bound: what lies deeper stays as it
+ * is. */
+static sci_val rewrite_at(hoisting *x, sci_val v, uint32_t depth, int bound) {
+  const sci_value value = *sci_value_at(x->s, v);
+  if (value.kind != SCI_V_OP || !bound) return v;
+  uint32_t known = sci_map_get(&x->levels[depth].hoisted, v);
+  if (known == UINT32_MAX) known = sci_map_get(&x->levels[depth].memo, v);
+  if (known != UINT32_MAX) return known;
+  uint32_t at = level_of(x, v);
+  sci_val made = v, args[3];
+  if (at < depth && may_move(x, v)) {
+    made = named(x, v, at);
+  } else {
+    bool same = true;
+    for (int i = 0; i < sci_ops[value.op].arity; i++) {
+      args[i] = rewrite_at(x, value.args[i], depth, bound - 1);
+      same &= args[i] == value.args[i];
+    }
+    if (!same) made = sci_val_op(x->s, (sci_op)value.op, (sc_dtype)value.dtype, args);
+  }
+  sci_map_set(&x->levels[depth].memo, v, made);
+  return made;
+}
+
+static sci_val rewrite(hoisting *x, sci_val v, uint32_t depth) {
+  enum { BOUND = 64 };
+  return rewrite_at(x, v, depth, BOUND);
+}
+
+/* ---- statements ---- */
+
+/* How far out a load may go: not past a loop that writes its storage. */
+static uint32_t load_level(hoisting *x, const sci_stmt *st) {
+  int64_t offset;
+  uint32_t at = level_of(x, st->index), out = x->depth;
+  sci_buf storage = sci_storage(x->s, st->buf, &offset);
+  if (sci_value_at(x->s, st->index)->flags & SCI_VAL_MUTABLE) return x->depth;
+  while (out > at && sci_map_get(&x->levels[out].written, storage) == UINT32_MAX) out--;
+  return out;
+}
+
+static void emit_at(hoisting *x, sci_stmt st, uint32_t at) {
+  x->of_name[st.name] = at;
+  if (at < x->depth) ++*x->changes;
+  sci_emit(&x->levels[at].out, st);
+}
+
+static void visit_block(hoisting *x, sci_block b);
+
+static void begin_level(hoisting *x) {
+  level *l = &x->levels[x->depth];
+  sci_block_begin(&l->out, x->s);
+  sci_map_clear(&l->hoisted);
+  sci_map_clear(&l->memo);
+  sci_map_clear(&l->written);
+}
+
+static void note_write(void *user, sci_buf b, bool write) {
+  hoisting *x = user;
+  int64_t offset;
+  if (write) sci_map_set(&x->levels[x->depth].written, sci_storage(x->s, b, &offset), 1);
+}
+
+static void visit_loop(hoisting *x, const sci_stmt *st) {
+  if (!sci_loop_trips(st->loop) || x->depth + 1 == MAX_LEVELS) {
+    sci_emit(&x->levels[x->depth].out, *st);
+    return;
+  }
+  x->depth++;
+  begin_level(x);
+  sci_stmt_accesses(x->p, st, note_write, x);
+  x->of_var[st->loop->var] = x->depth;
+  visit_block(x, st->loop->body);
+  sci_block body = sci_block_or(&x->levels[x->depth].out, x->s, st->loop->body);
+  x->depth--;
+  sci_emit(&x->levels[x->depth].out, sci_loop_with(x->s, st, body));
+}
+
+static void visit(hoisting *x, const sci_stmt *st) {
+  if (st->kind == SCI_S_LOOP) {
+    visit_loop(x, st);
+    return;
+  }
+  if (!x->depth) {
+    sci_emit(&x->levels[0].out, *st); /* its name is of level 0 as it is */
+    return;
+  }
+  if (st->kind == SCI_S_LOAD) {
+    emit_at(x, *st, load_level(x, st));
+    return;
+  }
+  sci_stmt copy = *st;
+  bool is_let = st->kind == SCI_S_ASSIGN && st->declare && !x->s->names[st->name].is_mutable;
+  bool is_mutable = st->kind == SCI_S_ASSIGN && sci_value_at(x->s, st->value)->flags & SCI_VAL_MUTABLE;
+  uint32_t at = is_let && !is_mutable ? level_of(x, st->value) : x->depth;
+  if (st->value != SCI_NIL) copy.value = rewrite(x, st->value, at);
+  if (st->kind == SCI_S_ASSIGN)
+    emit_at(x, copy, is_let ? at : x->depth);
+  else
+    sci_emit(&x->levels[x->depth].out, copy);
+}
+
+static void visit_block(hoisting *x, sci_block b) {
+  for (uint32_t i = 0; i < b.n; i++) visit(x, &b.stmts[i]);
+}
+
+static const sci_proc *hoist_proc(const sci_program *p, const sci_proc *q, void *user) {
+  hoisting *x = user;
+  int64_t before = *x->changes;
+  x->depth = 0;
+  begin_level(x);
+  visit_block(x, q->body);
+  return *x->changes == before ? q : sci_proc_with(p->store, q, sci_block_end(&x->levels[0].out, p->store));
+}
+
+sci_program *sci_pass_hoist_invariant(const sci_program *p, int64_t *changes) {
+  sci_store *s = p->store;
+  hoisting *x = SCI_NEW(&s->env->scratch, hoisting);
+  *x = (hoisting){.p = p, .s = s, .a = &s->env->scratch, .changes = changes};
+  x->n_names = s->n_names;
+  x->of_name = SCI_ZEROS(x->a, uint32_t, s->n_names);
+  x->of_var = SCI_ZEROS(x->a, uint32_t, s->n_vars);
+  sci_map_init(&x->of_value, x->a);
+  for (int i = 0; i < MAX_LEVELS; i++) {
+    sci_map_init(&x->levels[i].hoisted, x->a);
+    sci_map_init(&x->levels[i].memo, x->a);
+    sci_map_init(&x->levels[i].written, x->a);
+  }
+  return sci_pass_each(p, hoist_proc, x);
+}
