@@ -176,6 +176,7 @@ void sci_c_analyze(c_render *r, const sci_proc *proc) {
   r->flags.n = 0;
   r->n_blocks = r->place = r->private_at = 0;
   r->n_temporaries = 0;
+  r->vector.n_blocks = 0;
   r->calls_with_w = false;
   analyze_block(r, proc->body);
 }

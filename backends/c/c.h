@@ -4,10 +4,33 @@
 
 #include "lib/base/text.h"
 #include "lib/module/backend.h"
+#include "lib/program/lanes.h"
 
 /* ---- what the finished text turns out to need ---- */
 
+typedef enum c_lane_helper {
+  C_LANE_LOAD,
+  C_LANE_STORE,
+  C_LANE_LOAD_STRIDED,
+  C_LANE_STORE_STRIDED,
+  C_LANE_LOAD_PART,
+  C_LANE_STORE_PART,
+  C_LANE_LOAD_BLOCK,
+  C_LANE_STORE_BLOCK,
+  C_LANE_SPLAT,
+  C_LANE_SELECT,
+  C_LANE_HELPERS
+} c_lane_helper;
+
+/* One type of vectors. */
+typedef struct c_lane_type {
+  bool used;
+  bool helper[C_LANE_HELPERS];
+  bool op[SCI_OP_COUNT];
+} c_lane_type;
+
 typedef struct c_needs {
+  c_lane_type lanes[SC_FLOAT32 + 1][5]; /* by dtype and the binary logarithm of the number of lanes */
   bool helper[SCI_OP_COUNT][SC_DTYPE_COUNT]; /* by operand dtype */
   bool cast[SC_DTYPE_COUNT][SC_DTYPE_COUNT]; /* from, to */
   bool called[SCI_OP_COUNT];                 /* math routines */
@@ -55,6 +78,19 @@ typedef struct c_unit {
   int64_t skipped_at; /* CasADi: elements of w in front of the room for results that the caller does not want */
 } c_unit;
 
+/* The loop in lanes that is being printed. */
+typedef struct c_lanes {
+  const sci_loop *loop; /* NULL: none */
+  sci_lane_facts facts;
+  c_lane_type *type;
+  char suffix[8];  /* f64x4 */
+  char count[16];  /* how many lanes: a number, or a macro */
+  int lanes;       /* 0: the preprocessor decides */
+  bool partial;    /* the last chunk has fewer iterations than lanes */
+  uint32_t *block_of, *place_in; /* per name: the array it was loaded into, plus one, and where */
+  uint32_t n_blocks;             /* arrays in the procedure */
+} c_lanes;
+
 typedef struct c_render {
   sci_env *env;
   c_unit *units;
@@ -86,6 +122,7 @@ typedef struct c_render {
   uint32_t private_at; /* the place of the write to any private buffer that follows next; 0: none */
   uint32_t n_temporaries;
   bool calls_with_w;
+  c_lanes vector;
   SCI_VEC(sci_val) walk, shared;
   SCI_VEC(struct c_item) items; /* what is left to print of an expression, last first */
 } c_render;
@@ -93,6 +130,9 @@ typedef struct c_render {
 void sci_c_analyze(c_render *r, const sci_proc *proc);
 /* The operations of a statement's own values that need a temporary, in order of evaluation, in r->shared. */
 void sci_c_find_shared(c_render *r, const sci_stmt *st);
+
+void sci_c_put_temporaries(c_render *r, const sci_stmt *st); /* proc.c: and remembers them, for the statement */
+void sci_c_forget_temporaries(c_render *r);
 
 /* ---- the CasADi layer (casadi.c) ---- */
 
@@ -117,6 +157,23 @@ void sci_c_put_element(c_render *r, sci_buf b, sci_val index);      /* name[inde
 void sci_c_put_address(c_render *r, sci_buf b, sci_val index);      /* name + index */
 void sci_c_put_scalar(c_render *r, sc_dtype dtype, sci_scalar v);
 
+/* ---- loops in lanes (lanes.c) ---- */
+
+bool sci_c_has_lanes(const c_render *r, const sci_loop *l);
+void sci_c_put_lane_loop(c_render *r, const sci_loop *l, void (*body)(c_render *, sci_block));
+bool sci_c_varies(c_render *r, sci_val v); /* a vector */
+bool sci_c_name_varies(const c_render *r, sci_name n);
+void sci_c_put_type(c_render *r, sc_dtype dtype, bool varies);
+/* What is loaded, the store, the assignment: false when the statement is a scalar's. */
+bool sci_c_put_lane_load(c_render *r, const sci_stmt *st);
+bool sci_c_put_lane_store(c_render *r, const sci_stmt *st);
+bool sci_c_put_lane_assign(c_render *r, const sci_stmt *st);
+sci_runs sci_c_lane_runs(c_render *r, sci_block block);
+/* The whole run of a statement, at its first one. True: the statement itself is done. */
+bool sci_c_put_run(c_render *r, sci_block block, uint32_t at, sci_runs *runs);
+const char *sci_c_splat(c_render *r); /* "scaly_splat_f64x4(" */
+const char *sci_c_mask(c_render *r);  /* "SCALY_MASK(scaly_m64x4, " */
+
 /* ---- sparse outputs (tables.c) ---- */
 
 typedef struct sci_c_coordinates {
@@ -133,6 +190,7 @@ void sci_c_put_procs(c_render *r);
 void sci_c_put_recipe(const c_render *r, sci_text *out);
 void sci_c_put_guards(const c_render *r, sci_text *out);
 void sci_c_put_helpers(const c_render *r, sci_text *out);
+void sci_c_put_lane_helpers(const c_render *r, sci_text *out); /* lane_helpers.c */
 void sci_c_put_fma(const c_render *r, sci_text *out);
 void sci_c_put_header(const c_render *r, sci_text *out);
 void sci_c_put_cpp_header(const c_render *r, sci_text *out);

@@ -206,10 +206,91 @@ static void put_operator(c_render *r, const sci_value *x, int least, bool is_ind
     put_infix(r, x, P_COMPARE, P_SUM, P_SUM, least, false);
 }
 
+/* ---- operations on vectors ---- */
+
+/* An operand that must be a vector, too. */
+static void push_widened(c_render *r, sci_val v) {
+  bool splat = !sci_c_varies(r, v);
+  if (splat) push_text(r, ")");
+  push_value(r, v, P_ANY, false);
+  if (splat) push_text(r, sci_c_splat(r));
+}
+
+static void put_lane_function(c_render *r, const char *name, const sci_value *x, int first) {
+  sci_putf(r->out, "scaly_%s_%s(", name, r->vector.suffix);
+  push_text(r, ")");
+  for (int i = sci_ops[x->op].arity; i-- > first;) {
+    push_widened(r, x->args[i]);
+    if (i) push_text(r, ", ");
+  }
+  if (first) push_value(r, x->args[0], P_ANY, false);
+}
+
+/* A condition: a mask, or all of one when it is the same for all lanes. */
+static void push_mask(c_render *r, sci_val v) {
+  bool is_mask = sci_c_varies(r, v);
+  push_text(r, ")");
+  push_value(r, v, P_ANY, false);
+  push_text(r, is_mask ? "(" : "-(int64_t)(");
+}
+
+static void put_logic(c_render *r, const sci_value *x, int least) {
+  open_at(r, P_BITS, least);
+  if (x->op == SCI_OP_not) {
+    push_mask(r, x->args[0]);
+    push_text(r, "~");
+    return;
+  }
+  push_mask(r, x->args[1]);
+  push_text(r, x->op == SCI_OP_and ? " & " : " | ");
+  push_mask(r, x->args[0]);
+}
+
+static void put_lane_select(c_render *r, const sci_value *x, int least) {
+  if (sci_c_varies(r, x->args[0])) {
+    r->vector.type->helper[C_LANE_SELECT] = true;
+    put_lane_function(r, "select", x, 1);
+    return;
+  }
+  open_at(r, P_SELECT, least);
+  push_widened(r, x->args[2]);
+  push_text(r, " : ");
+  push_widened(r, x->args[1]);
+  push_text(r, " ? ");
+  push_value(r, x->args[0], P_NOT, false);
+}
+
+static void put_lane_op(c_render *r, const sci_value *x, int least) {
+  unsigned op = x->op;
+  bool infix = op == SCI_OP_neg || op == SCI_OP_add || op == SCI_OP_sub || op == SCI_OP_mul || op == SCI_OP_div;
+  bool compares = op == SCI_OP_lt || op == SCI_OP_le || op == SCI_OP_eq || op == SCI_OP_ne;
+  if (infix) {
+    put_operator(r, x, least, false);
+  } else if (compares) {
+    put_text(r, sci_c_mask(r));
+    push_text(r, ")");
+    put_operator(r, x, P_ANY, false);
+  } else if (op == SCI_OP_select) {
+    put_lane_select(r, x, least);
+  } else if (op == SCI_OP_and || op == SCI_OP_or || op == SCI_OP_not) {
+    put_logic(r, x, least);
+  } else {
+    r->vector.type->op[op] = true;
+    r->needs.math |= (sci_ops[op].traits & SCI_LIBM) != 0;
+    if (sci_ops[op].traits & SCI_LIBM || op == SCI_OP_sqrt) r->needs.called[op] = true;
+    if (op == SCI_OP_fma) r->needs.fma[x->dtype] = true;
+    put_lane_function(r, sci_ops[op].name, x, 0);
+  }
+}
+
 static void put_op(c_render *r, sci_val v, int least, bool is_index) {
   const sci_value *x = &r->s->values[v];
   if (r->temporary[v]) {
     sci_putf(r->out, "scaly_%u", r->temporary[v] - 1);
+    return;
+  }
+  if (!is_index && sci_c_varies(r, v)) {
+    put_lane_op(r, x, least);
     return;
   }
   bool floats = sci_is_float((sc_dtype)r->s->values[x->args[0]].dtype);
@@ -279,6 +360,7 @@ static void push_element(c_render *r, sci_buf b, sci_val index) {
 /* ---- values ---- */
 
 static void put_loaded(c_render *r, const sci_stmt *load, int least) {
+  if (sci_c_put_lane_load(r, load)) return;
   bool read_as_bool = r->s->bufs[load->buf].dtype == SC_BOOL && r->s->bufs[load->buf].space == SCI_SPACE_INPUT;
   if (read_as_bool) {
     open_at(r, P_COMPARE, least);

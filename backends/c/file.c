@@ -60,6 +60,7 @@ static void put_preamble(c_render *r, sci_text *out) {
                "#define SCALY_ERR_NULL_RESULT 3\n#define SCALY_ERR_NULL_INPUT 4\n\n"
                "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
   sci_c_put_helpers(r, out);
+  sci_c_put_lane_helpers(r, out);
 }
 
 /* What is known by id is known of one program. */

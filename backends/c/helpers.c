@@ -83,8 +83,8 @@ void sci_c_put_fma(const c_render *r, sci_text *out) {
   for (size_t d = 0; d < sizeof fmas / sizeof *fmas; d++) {
     if (!r->needs.fma[d]) continue;
     any = true;
-    sci_putf(out, "#if %s\n#define %s(a, b, c) %s%s(a, b, c)\n#else\n#define %s(a, b, c) ((a) * (b) + (c))\n#endif\n", fmas[d].condition,
-             fmas[d].macro, builtin, fmas[d].function, fmas[d].macro);
+    sci_putf(out, "#if %s\n#define SCALY_FUSES_%s\n#define %s(a, b, c) %s%s(a, b, c)\n#else\n#define %s(a, b, c) ((a) * (b) + (c))\n#endif\n", fmas[d].condition,
+             d == SC_FLOAT32 ? "F32" : "F64", fmas[d].macro, builtin, fmas[d].function, fmas[d].macro);
   }
   if (any) sci_put_char(out, '\n');
 }

@@ -13,39 +13,44 @@ static void put_indent(c_render *r) {
 
 /* ---- statements ---- */
 
-static void put_temporaries(c_render *r, const sci_stmt *st) {
+void sci_c_put_temporaries(c_render *r, const sci_stmt *st) {
   sci_c_find_shared(r, st);
   for (size_t i = 0; i < r->shared.n; i++) {
     sci_val v = r->shared.data[i];
     put_indent(r);
-    sci_putf(r->out, "%s scaly_%u = ", sci_c_types[r->s->values[v].dtype], r->n_temporaries);
+    sci_c_put_type(r, (sc_dtype)r->s->values[v].dtype, sci_c_varies(r, v));
+    sci_putf(r->out, " scaly_%u = ", r->n_temporaries);
     sci_c_put_value(r, v, P_ANY);
     put(r, ";\n");
     r->temporary[v] = ++r->n_temporaries;
   }
 }
 
-static void forget_temporaries(c_render *r) {
+void sci_c_forget_temporaries(c_render *r) {
   for (size_t i = 0; i < r->shared.n; i++) r->temporary[r->shared.data[i]] = 0;
 }
 
 static void put_load(c_render *r, const sci_stmt *st) {
   const sci_buffer *buf = &r->s->bufs[st->buf];
-  put(r, sci_c_types[buf->dtype]);
+  bool varies = sci_c_name_varies(r, st->name);
+  sci_c_put_type(r, (sc_dtype)buf->dtype, varies);
   sci_put_char(r->out, ' ');
   put(r, r->m->name_names[st->name]);
   put(r, " = ");
+  if (sci_c_put_lane_load(r, st)) return;
   sci_c_put_element(r, st->buf, st->index);
   if (buf->dtype == SC_BOOL && buf->space == SCI_SPACE_INPUT) put(r, " != 0");
 }
 
 static void put_store(c_render *r, const sci_stmt *st) {
+  if (sci_c_put_lane_store(r, st)) return;
   sci_c_put_element(r, st->buf, st->index);
   put(r, " = ");
   sci_c_put_value(r, st->value, P_ANY);
 }
 
 static void put_assign(c_render *r, const sci_stmt *st) {
+  if (sci_c_put_lane_assign(r, st)) return;
   if (st->declare) {
     put(r, sci_c_types[r->s->names[st->name].dtype]);
     sci_put_char(r->out, ' ');
@@ -85,6 +90,10 @@ static void put_call(c_render *r, const sci_stmt *st) {
 static void put_block(c_render *r, sci_block block);
 
 static void put_loop(c_render *r, const sci_loop *l) {
+  if (sci_c_has_lanes(r, l)) {
+    sci_c_put_lane_loop(r, l, put_block);
+    return;
+  }
   const char *i = r->m->var_names[l->var];
   put(r, "for (long long ");
   put(r, i);
@@ -114,7 +123,7 @@ static bool is_unread(const c_render *r, const sci_stmt *st) {
 }
 
 static void put_simple(c_render *r, const sci_stmt *st, uint8_t flags) {
-  if (flags & C_SHARES) put_temporaries(r, st);
+  if (flags & C_SHARES) sci_c_put_temporaries(r, st);
   put_indent(r);
   switch ((sci_stmt_kind)st->kind) {
   case SCI_S_LOAD: put_load(r, st); break;
@@ -124,15 +133,17 @@ static void put_simple(c_render *r, const sci_stmt *st, uint8_t flags) {
   case SCI_S_LOOP: break;
   }
   put(r, ";\n");
-  if (flags & C_SHARES) forget_temporaries(r);
+  if (flags & C_SHARES) sci_c_forget_temporaries(r);
 }
 
 /* Recursion follows loop nesting only. The flags lie in the order of the walk that left them, which went backwards. */
 static void put_block(c_render *r, sci_block block) {
+  sci_runs runs = sci_c_lane_runs(r, block);
   for (uint32_t i = 0; i < block.n; i++) {
     const sci_stmt *st = &block.stmts[i];
     uint8_t flags = r->flags.data[--r->flags.n];
     bool dead = flags & C_DEAD;
+    if (sci_c_put_run(r, block, i, &runs)) continue;
     if (st->kind == SCI_S_LOOP) {
       if (dead && !sci_loop_trips(st->loop)) continue;
       if (dead) {

@@ -54,6 +54,9 @@ static const char *const *command(sci_env *env, const sci_compile_request *reque
   add_words(env, &list, "-fPIC -shared -o");
   add(env, &list, object);
   add(env, &list, source);
+  bool lanes = !o || o->dialect == SC_DIALECT_GNU;
+  if (lanes && request->program->vector.glibc) add(env, &list, "-lmvec");
+  if (lanes && request->program->vector.sleef) add(env, &list, "-lsleef");
   add(env, &list, "-lm");
   add(env, &list, NULL);
   return list.data;
@@ -72,9 +75,9 @@ static void free_rendered(void *what) {
   sci_bytes_free(r->env, r->text[1]);
 }
 
-/* The source's path. Plain C, so that every compiler takes it. */
-static const char *render(sci_env *env, const sci_program *p, cc_folder *folder) {
-  sc_c_options c = {.name = ENTRY, .dialect = SC_DIALECT_C, .untyped = true};
+/* The source's path. Lanes are the target's, so that they are those of the in-process compiler. */
+static const char *render(sci_env *env, const sci_program *p, const sc_cc_options *o, cc_folder *folder) {
+  sc_c_options c = {.name = ENTRY, .dialect = o ? o->dialect : SC_DIALECT_GNU, .lanes = (sc_lanes)p->target.lanes, .untyped = true};
   rendered *r = SCI_NEW(&env->scratch, rendered);
   size_t size[2];
   r->env = env;
@@ -130,7 +133,7 @@ static size_t code_bytes(const char *object) {
 static void compile_program(sci_env *env, const sci_compile_request *request, sci_code *out) {
   double t0 = now_ms();
   cc_folder *folder = sci_cc_folder_make(env, request->cc && request->cc->temp_dir ? request->cc->temp_dir : "/tmp");
-  const char *source = render(env, request->program, folder);
+  const char *source = render(env, request->program, request->cc, folder);
   double t1 = now_ms();
   const char *object = sci_cc_folder_file(folder, ENTRY ".so"), *log = sci_cc_folder_file(folder, "log");
   sci_cc_run(env, command(env, request, source, object), log);

@@ -133,6 +133,7 @@ static void visit_assign(sci_lane_facts *k, const sci_stmt *st) {
   uint32_t bits = sci_lane_bits(k, st->value);
   if (bits & SCI_LANE_INDEX) refuse(k, "the loop's variable is more than an index");
   if (!(bits & SCI_LANE_VARIES)) return;
+  if (sci_value_at(k->s, st->value)->dtype == SC_BOOL && k->s->names[st->name].is_mutable) refuse(k, "a condition is carried");
   if (sci_value_at(k->s, st->value)->dtype != SC_BOOL) take_dtype(k, sci_value_at(k->s, st->value)->dtype);
   set_varying(k, st->name);
 }

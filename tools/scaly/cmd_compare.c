@@ -29,7 +29,8 @@ typedef struct way {
 
 static sc_kernel *compile_with(const comparison *c, const way *w) {
   sc_jit_options jit = {.lower = &c->lower, .tier = w->level};
-  sc_cc_options cc = {.compiler = w->compiler, .flags = w->flags, .lower = &c->lower};
+  bool plain = w->compiler && !strcmp(w->compiler[0], "tcc"); /* has no vectors */
+  sc_cc_options cc = {.compiler = w->compiler, .flags = w->flags, .dialect = plain ? SC_DIALECT_C : SC_DIALECT_GNU, .lower = &c->lower};
   const sc_function *f = c->model.function;
   if (f) return w->compiler ? sc_compile_cc(f, &cc) : sc_jit(f, &jit);
   sc_program *p = model_lower(&c->model, &c->lower);

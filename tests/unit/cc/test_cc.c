@@ -37,7 +37,7 @@ Test(cc, compiles) {
   static const char *const compilers[][2] = {{"cc", NULL}, {"gcc", NULL}, {"clang", NULL}, {"tcc", NULL}};
   static const char *const flags[] = {"-O1", "-g0", NULL};
   for (size_t i = 0; i < sizeof compilers / sizeof *compilers; i++) {
-    sc_cc_options o = {.compiler = compilers[i], .flags = i % 2 ? flags : NULL, .temp_dir = folder};
+    sc_cc_options o = {.compiler = compilers[i], .flags = i % 2 ? flags : NULL, .temp_dir = folder, .dialect = i == 3 ? SC_DIALECT_C : SC_DIALECT_GNU};
     sc_kernel *k = sc_compile_cc(f, &o);
     if (!k && sc_context_error(cx)->status == SC_ERR_UNAVAILABLE && i) {
       sc_context_clear_error(cx); /* that compiler is not installed here */

@@ -1,0 +1,358 @@
+/* Owns the types and small functions that loops in lanes are spelled with. Only those used are printed.
+ *
+ * In a text, @V is the vector type, @T that of an element, @M that of a mask, @I its element, @W how many lanes there are, @G a test
+ * that there are several where there may be one, @s the suffix of the type, and @a, @b, @c are lane i of the operands. */
+#include <stdio.h>
+
+#include "backends/c/c.h"
+
+typedef struct naming {
+  char suffix[8], count[16], scalar[8];
+  const char *element, *integer;
+  bool is_auto;
+  int lanes; /* at most */
+  sc_dtype dtype;
+} naming;
+
+static void put_template(sci_text *out, const naming *n, const char *text) {
+  for (; *text; text++) {
+    if (*text != '@') {
+      sci_put_char(out, *text);
+      continue;
+    }
+    text++;
+    if (*text == 'V') sci_putf(out, "scaly_%s", n->suffix);
+    if (*text == 'M') sci_putf(out, "scaly_m%s", n->suffix + 1);
+    if (*text == 'T') sci_put(out, n->element);
+    if (*text == 'I') sci_put(out, n->integer);
+    if (*text == 'W') sci_put(out, n->count);
+    if (*text == 'G' && n->is_auto) sci_putf(out, "%s > 1 && ", n->count);
+    if (*text == 's') sci_put(out, n->suffix);
+    if (*text == 'f') sci_put(out, n->dtype == SC_FLOAT32 ? "f" : "");
+    if (*text == 'a' || *text == 'b' || *text == 'c') sci_putf(out, "SCALY_AT(%c, i)", *text);
+  }
+}
+
+/* ---- moving vectors ---- */
+
+static const char *const moves[C_LANE_HELPERS] = {
+    [C_LANE_LOAD] = "@V scaly_load_@s(const @T* p) {\n  return *(const @V_u*)p;\n}\n",
+    [C_LANE_STORE] = "void scaly_store_@s(@T* p, @V a) {\n  *(@V_u*)p = a;\n}\n",
+    [C_LANE_LOAD_STRIDED] = "@V scaly_load_strided_@s(const @T* p, long long stride) {\n  @V a = {0};\n"
+                            "  for (int i = 0; i < @W; i++) @a = p[i * stride];\n  return a;\n}\n",
+    [C_LANE_STORE_STRIDED] = "void scaly_store_strided_@s(@T* p, long long stride, @V a) {\n"
+                             "  for (int i = 0; i < @W; i++) p[i * stride] = @a;\n}\n",
+    /* The lanes that are left over repeat the last: what they compute is as harmless as what that one does. */
+    [C_LANE_LOAD_PART] = "@V scaly_load_part_@s(const @T* p, long long stride, int live) {\n  @V a = {0};\n"
+                         "  if (stride == 1 && live == @W) return *(const @V_u*)p;\n"
+                         "  for (int i = 0; i < @W; i++) @a = p[(i < live ? i : live - 1) * stride];\n  return a;\n}\n",
+    [C_LANE_STORE_PART] = "void scaly_store_part_@s(@T* p, long long stride, int live, @V a) {\n"
+                          "  if (stride == 1 && live == @W) *(@V_u*)p = a;\n"
+                          "  else\n    for (int i = 0; i < @W; i++)\n      if (i < live) p[i * stride] = @a;\n}\n",
+    [C_LANE_SPLAT] = "@V scaly_splat_@s(@T a) {\n  @V zero = {0};\n  return a - zero; /* -0 stays -0 */\n}\n",
+};
+
+static void put_function(sci_text *out, const naming *n, const char *name, const char *text) {
+  sci_putf(out, "#ifndef SCALY_HAS_%s_%s\n#define SCALY_HAS_%s_%s\nstatic SCALY_INLINE ", name, n->suffix, name, n->suffix);
+  put_template(out, n, text);
+  sci_put(out, "#endif\n\n");
+}
+
+static void put_select(sci_text *out, const naming *n) {
+  put_function(out, n, "select",
+               n->is_auto ? "@V scaly_select_@s(@M m, @V a, @V b) {\n#if SCALY_LANES == 1\n  return m ? a : b;\n#else\n"
+                            "  return (@V)(((@M)a & m) | ((@M)b & ~m));\n#endif\n}\n"
+                          : "@V scaly_select_@s(@M m, @V a, @V b) {\n  return (@V)(((@M)a & m) | ((@M)b & ~m));\n}\n");
+}
+
+/* ---- blocks ---- */
+
+static void put_indices(sci_text *out, int width, int stage, bool high) {
+  for (int p = 0; p < width; p++) {
+    int from = high ? (p & stage ? width + p : p + stage) : (p & stage ? width + p - stage : p);
+    sci_putf(out, "%s%d", p ? ", " : "", from);
+  }
+}
+
+/* Swaps row and column numbers bit by bit. */
+static void put_transposition(sci_text *out, const naming *n, int width) {
+  for (int stage = 1; stage < width; stage *= 2) {
+    put_template(out, n, "  SCALY_UNROLL\n");
+    sci_putf(out, "  for (int j = 0; j < %d; j++) {\n    if (j & %d) continue;\n", width, stage);
+    put_template(out, n, "    @V a = v[j], b = ");
+    sci_putf(out, "v[j + %d];\n    v[j] = __builtin_shufflevector(a, b, ", stage);
+    put_indices(out, width, stage, false);
+    sci_putf(out, ");\n    v[j + %d] = __builtin_shufflevector(a, b, ", stage);
+    put_indices(out, width, stage, true);
+    sci_put(out, ");\n  }\n");
+  }
+}
+
+/* One function per width that the type may turn out to have. */
+static void put_tile(sci_text *out, const naming *n) {
+  int narrowest = n->is_auto ? 2 : n->lanes;
+  put_template(out, n, "#ifdef SCALY_SHUFFLES\n#ifndef SCALY_HAS_transpose_@s\n#define SCALY_HAS_transpose_@s\n"
+                       "/* v[j][i] for v[i][j] */\nstatic SCALY_INLINE void scaly_transpose_@s(@V* v) {\n");
+  for (int width = narrowest; width <= n->lanes; width *= 2) {
+    if (n->is_auto) put_template(out, n, width == narrowest ? "#if @W == " : "#elif @W == ");
+    if (n->is_auto) sci_putf(out, "%d\n", width);
+    put_transposition(out, n, width);
+  }
+  put_template(out, n, n->is_auto ? "#else\n  (void)v;\n#endif\n}\n#endif\n#endif\n\n" : "}\n#endif\n#endif\n\n");
+}
+
+static const char load_block[] = "/* v[k] gets element k of each lane's n; they lie side by side, from p + i * stride on for lane i. */\n"
+                                 "static SCALY_INLINE void scaly_load_block_@s(const @T* p, long long stride, int n, @V* v) {\n"
+                                 "  int k = 0;\n"
+                                 "#ifdef SCALY_SHUFFLES\n"
+                                 "  SCALY_UNROLL\n"
+                                 "  for (; @Gn >= @W && k < n; k += @W) {\n"
+                                 "    @V t[@W];\n"
+                                 "    int from = k + @W <= n ? k : n - @W;\n"
+                                 "    SCALY_UNROLL\n"
+                                 "    for (int i = 0; i < @W; i++) t[i] = *(const @V_u*)(p + from + i * stride);\n"
+                                 "    scaly_transpose_@s(t);\n"
+                                 "    SCALY_UNROLL\n"
+                                 "    for (int i = 0; i < @W; i++) v[from + i] = t[i];\n"
+                                 "  }\n"
+                                 "#endif\n"
+                                 "  SCALY_UNROLL\n"
+                                 "  for (; k < n; k++) {\n"
+                                 "    @V a = {0};\n"
+                                 "    SCALY_UNROLL\n"
+                                 "    for (int i = 0; i < @W; i++) @a = p[k + i * stride];\n"
+                                 "    v[k] = a;\n"
+                                 "  }\n"
+                                 "}\n";
+
+static const char store_block[] = "/* The other way round. */\n"
+                                  "static SCALY_INLINE void scaly_store_block_@s(@T* p, long long stride, int n, const @V* v) {\n"
+                                  "  int k = 0;\n"
+                                  "#ifdef SCALY_SHUFFLES\n"
+                                  "  SCALY_UNROLL\n"
+                                  "  for (; @Gn >= @W && k < n; k += @W) {\n"
+                                  "    @V t[@W];\n"
+                                  "    int from = k + @W <= n ? k : n - @W;\n"
+                                  "    SCALY_UNROLL\n"
+                                  "    for (int i = 0; i < @W; i++) t[i] = v[from + i];\n"
+                                  "    scaly_transpose_@s(t);\n"
+                                  "    SCALY_UNROLL\n"
+                                  "    for (int i = 0; i < @W; i++) *(@V_u*)(p + from + i * stride) = t[i];\n"
+                                  "  }\n"
+                                  "#endif\n"
+                                  "  SCALY_UNROLL\n"
+                                  "  for (; k < n; k++) {\n"
+                                  "    @V a = v[k];\n"
+                                  "    SCALY_UNROLL\n"
+                                  "    for (int i = 0; i < @W; i++) p[k + i * stride] = @a;\n"
+                                  "  }\n"
+                                  "}\n";
+
+/* ---- operations ---- */
+
+/* What is one expression on vectors. */
+static const struct {
+  sci_op op;
+  const char *text;
+} whole[] = {
+    {SCI_OP_minimum, "@V scaly_minimum_@s(@V a, @V b) {\n  return scaly_select_@s(SCALY_MASK(@M, a < b) | SCALY_MASK(@M, a != a), a, b);\n}\n"},
+    {SCI_OP_maximum, "@V scaly_maximum_@s(@V a, @V b) {\n  return scaly_select_@s(SCALY_MASK(@M, a > b) | SCALY_MASK(@M, a != a), a, b);\n}\n"},
+    {SCI_OP_sign, "@V scaly_sign_@s(@V a) {\n  @V zero = {0}, r = scaly_select_@s(SCALY_MASK(@M, a == 0), zero, a);\n"
+                  "  r = scaly_select_@s(SCALY_MASK(@M, a > 0), zero + 1, r);\n"
+                  "  return scaly_select_@s(SCALY_MASK(@M, a < 0), zero - 1, r);\n}\n"},
+    {SCI_OP_isnan, "@M scaly_isnan_@s(@V a) {\n  return SCALY_MASK(@M, a != a);\n}\n"},
+    {SCI_OP_isfinite, "@M scaly_isfinite_@s(@V a) {\n  return SCALY_MASK(@M, a - a == 0);\n}\n"},
+};
+
+static const struct {
+  sci_op op;
+  const char *name; /* of the builtins; clang has one for whole vectors */
+} lanewise[] = {{SCI_OP_sqrt, "sqrt"}, {SCI_OP_floor, "floor"}, {SCI_OP_ceil, "ceil"},         {SCI_OP_trunc, "trunc"},
+                {SCI_OP_abs, "abs"},   {SCI_OP_round, "round"}, {SCI_OP_copysign, "copysign"}};
+
+static void put_lanewise(sci_text *out, const naming *n, const char *op, const char *builtin) {
+  bool two = !strcmp(builtin, "copysign"), is_abs = !strcmp(builtin, "abs");
+  char text[640];
+  snprintf(text, sizeof text,
+           "@V scaly_%s_@s(%s) {\n#ifdef SCALY_ELEMENTWISE\n  return __builtin_elementwise_%s(%s);\n#else\n"
+           "  @V r = a;\n  for (int i = 0; i < @W; i++) SCALY_AT(r, i) = __builtin_%s@f(%s);\n  return r;\n#endif\n}\n",
+           op, two ? "@V a, @V b" : "@V a", builtin, two ? "a, b" : "a", is_abs ? "fabs" : builtin, two ? "@a, @b" : "@a");
+  put_function(out, n, op, text);
+}
+
+static const char fused[] = "@V scaly_fma_@s(@V a, @V b, @V c) {\n"
+                            "#ifndef %s\n  return a * b + c;\n"
+                            "#elif defined(SCALY_ELEMENTWISE)\n  return __builtin_elementwise_fma(a, b, c);\n"
+                            "#else\n  @V r = a;\n  for (int i = 0; i < @W; i++) SCALY_AT(r, i) = __builtin_fma@f(@a, @b, @c);\n  return r;\n#endif\n}\n";
+
+static void put_fma(sci_text *out, const naming *n) {
+  char text[512];
+  snprintf(text, sizeof text, fused, n->dtype == SC_FLOAT32 ? "SCALY_FUSES_F32" : "SCALY_FUSES_F64");
+  put_function(out, n, "fma", text);
+}
+
+/* ---- math routines ---- */
+
+/* A routine for `width` lanes or parts of them. */
+static void put_calls(sci_text *out, const naming *n, const sci_vector_routine *v, int op, int width) {
+  bool two = sci_ops[op].arity == 2;
+  if (v->lanes == width) {
+    sci_putf(out, "  return %s(%s);\n", v->name, two ? "a, b" : "a");
+    return;
+  }
+  put_template(out, n, "  @V r;\n");
+  sci_putf(out, "  for (int i = 0; i < %d; i += %d) {\n", width, v->lanes);
+  sci_putf(out, "    scaly_%s_%s x, y;\n", v->name, n->scalar);
+  sci_putf(out, "    __builtin_memcpy(&x, (const %s*)&a + i, sizeof x);\n", n->element);
+  if (two) sci_putf(out, "    __builtin_memcpy(&y, (const %s*)&b + i, sizeof y);\n", n->element);
+  sci_putf(out, "    y = %s(%s);\n", v->name, two ? "x, y" : "x");
+  sci_putf(out, "    __builtin_memcpy((%s*)&r + i, &y, sizeof y);\n  }\n  return r;\n", n->element);
+}
+
+static void put_prototype(sci_text *out, const naming *n, const sci_vector_routine *v, int op) {
+  sci_putf(out, "#ifndef SCALY_HAS_%s\n#define SCALY_HAS_%s\n", v->name, v->name);
+  sci_putf(out, "typedef %s scaly_%s_%s __attribute__((vector_size(%d)));\n", n->element, v->name, n->scalar,
+           v->lanes * (int)sc_dtype_size(n->dtype));
+  sci_putf(out, "scaly_%s_%s %s(scaly_%s_%s", v->name, n->scalar, v->name, v->name, n->scalar);
+  if (sci_ops[op].arity == 2) sci_putf(out, ", scaly_%s_%s", v->name, n->scalar);
+  sci_put(out, ");\n#endif\n");
+}
+
+static const char *isa_macro(unsigned isa) {
+  switch ((sc_isa)isa) {
+  case SC_ISA_X86_64: return "__SSE2__";
+  case SC_ISA_X86_64_V3: return "__AVX2__";
+  case SC_ISA_X86_64_V4: return "__AVX512F__";
+  case SC_ISA_ARMV8_A: return "__aarch64__";
+  case SC_ISA_GENERIC:
+  case SC_ISA_ARMV7E_M: break;
+  }
+  return "__STDC__";
+}
+
+/* The instruction set that comes with a width where the program names none. */
+static sc_isa isa_for(const c_render *r, const naming *n, int width) {
+  if (r->p->target.isa != SC_ISA_GENERIC) return r->p->target.isa;
+  int bytes = width * (int)sc_dtype_size(n->dtype);
+  return bytes >= 64 ? SC_ISA_X86_64_V4 : bytes >= 32 ? SC_ISA_X86_64_V3 : SC_ISA_X86_64;
+}
+
+static void put_condition(sci_text *out, const naming *n, const char *directive, int width, unsigned isa) {
+  sci_put(out, directive);
+  if (n->is_auto) sci_putf(out, "%s == %d && ", n->count, width);
+  sci_putf(out, "defined(%s)\n", isa_macro(isa));
+}
+
+static void put_math(const c_render *r, sci_text *out, const naming *n, int op) {
+  const char *name = sci_ops[op].name;
+  bool two = sci_ops[op].arity == 2;
+  sci_vector_routine v;
+  int narrowest = n->is_auto ? 2 : n->lanes;
+  for (int width = narrowest; width <= n->lanes; width *= 2) {
+    if (!sci_vector_routine_find(&r->p->vector, isa_for(r, n, width), op, n->dtype, width, &v)) continue;
+    put_condition(out, n, "#if ", width, v.isa);
+    put_prototype(out, n, &v, op);
+    sci_put(out, "#endif\n");
+  }
+  sci_putf(out, "#ifndef SCALY_HAS_%s_%s\n#define SCALY_HAS_%s_%s\nstatic SCALY_INLINE ", name, n->suffix, name, n->suffix);
+  put_template(out, n, "@V scaly_");
+  sci_putf(out, "%s_%s(", name, n->suffix);
+  put_template(out, n, two ? "@V a, @V b) {\n" : "@V a) {\n");
+  bool any = false;
+  for (int width = narrowest; width <= n->lanes; width *= 2) {
+    if (!sci_vector_routine_find(&r->p->vector, isa_for(r, n, width), op, n->dtype, width, &v)) continue;
+    put_condition(out, n, any ? "#elif " : "#if ", width, v.isa);
+    put_calls(out, n, &v, op, width);
+    any = true;
+  }
+  if (any) sci_put(out, "#else\n");
+  put_template(out, n, "  @V r = a;\n  for (int i = 0; i < @W; i++) SCALY_AT(r, i) = ");
+  sci_put(out, name);
+  put_template(out, n, two ? "@f(@a, @b);\n  return r;\n" : "@f(@a);\n  return r;\n");
+  sci_put(out, any ? "#endif\n}\n#endif\n\n" : "}\n#endif\n\n");
+}
+
+/* ---- one type ---- */
+
+static void put_type(sci_text *out, const naming *n) {
+  put_template(out, n, "#ifndef SCALY_HAS_@s\n#define SCALY_HAS_@s\n");
+  if (n->is_auto) {
+    int factor = n->dtype == SC_FLOAT32 ? 2 : 1;
+    put_template(out, n, "#if SCALY_LANES == 1\n#define @W 1\ntypedef @T @V;\ntypedef @I @M;\n"
+                         "typedef @T @V_u __attribute__((may_alias));\n#else\n");
+    sci_putf(out, "#if %sSCALY_LANES < %d\n#define %s (%sSCALY_LANES)\n#else\n#define %s %d\n#endif\n", factor == 2 ? "2 * " : "", n->lanes,
+             n->count, factor == 2 ? "2 * " : "", n->count, n->lanes);
+  }
+  put_template(out, n, "typedef @T @V __attribute__((vector_size(@W * sizeof(@T))));\n"
+                       "typedef @T @V_u __attribute__((vector_size(@W * sizeof(@T)), aligned(sizeof(@T)), may_alias));\n"
+                       "typedef @I @M __attribute__((vector_size(@W * sizeof(@T))));\n");
+  sci_put(out, n->is_auto ? "#endif\n#endif\n\n" : "#endif\n\n");
+}
+
+static void put_operations(const c_render *r, sci_text *out, const naming *n, const c_lane_type *t) {
+  bool selects = t->helper[C_LANE_SELECT] || t->op[SCI_OP_minimum] || t->op[SCI_OP_maximum] || t->op[SCI_OP_sign];
+  if (selects) put_select(out, n);
+  for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+    if (t->op[whole[i].op]) put_function(out, n, sci_ops[whole[i].op].name, whole[i].text);
+  for (size_t i = 0; i < sizeof lanewise / sizeof *lanewise; i++)
+    if (t->op[lanewise[i].op]) put_lanewise(out, n, sci_ops[lanewise[i].op].name, lanewise[i].name);
+  if (t->op[SCI_OP_fma]) put_fma(out, n);
+  for (int op = 0; op < SCI_OP_COUNT; op++)
+    if (t->op[op] && sci_ops[op].traits & SCI_LIBM) put_math(r, out, n, op);
+}
+
+static void put_lane_type(const c_render *r, sci_text *out, sc_dtype dtype, int lanes, const c_lane_type *t) {
+  naming n = {.is_auto = r->o->lanes == SC_LANES_AUTO, .lanes = lanes, .dtype = dtype};
+  int size = dtype == SC_FLOAT32 ? 32 : 64;
+  n.element = dtype == SC_FLOAT32 ? "float" : "double";
+  n.integer = dtype == SC_FLOAT32 ? "int32_t" : "int64_t";
+  snprintf(n.suffix, sizeof n.suffix, "f%d%c%d", size, n.is_auto ? 'w' : 'x', lanes);
+  snprintf(n.scalar, sizeof n.scalar, "v");
+  if (n.is_auto) snprintf(n.count, sizeof n.count, "SCALY_F%dW%d", size, lanes);
+  else snprintf(n.count, sizeof n.count, "%d", lanes);
+  put_type(out, &n);
+  static const char *const names[C_LANE_HELPERS] = {"load", "store", "load_strided", "store_strided", "load_part", "store_part", "", "", "splat", ""};
+  for (int h = 0; h < C_LANE_HELPERS; h++)
+    if (t->helper[h] && moves[h]) put_function(out, &n, names[h], moves[h]);
+  if (t->helper[C_LANE_LOAD_BLOCK] || t->helper[C_LANE_STORE_BLOCK]) put_tile(out, &n);
+  if (t->helper[C_LANE_LOAD_BLOCK]) {
+    put_template(out, &n, "#ifndef SCALY_HAS_load_block_@s\n#define SCALY_HAS_load_block_@s\n");
+    put_template(out, &n, load_block);
+    sci_put(out, "#endif\n\n");
+  }
+  if (t->helper[C_LANE_STORE_BLOCK]) {
+    put_template(out, &n, "#ifndef SCALY_HAS_store_block_@s\n#define SCALY_HAS_store_block_@s\n");
+    put_template(out, &n, store_block);
+    sci_put(out, "#endif\n\n");
+  }
+  put_operations(r, out, &n, t);
+}
+
+/* ---- what all types share ---- */
+
+static void put_width(const c_render *r, sci_text *out) {
+  if (r->o->lanes == SC_LANES_AUTO)
+    sci_put(out, "/* Lanes of float64, by what is compiled for; -DSCALY_LANES=1, 2, 4 or 8 overrides. */\n#ifndef SCALY_LANES\n"
+                 "#if defined(__AVX512F__)\n#define SCALY_LANES 8\n#elif defined(__AVX2__)\n#define SCALY_LANES 4\n"
+                 "#elif defined(__SSE2__) || defined(__aarch64__)\n#define SCALY_LANES 2\n#else\n#define SCALY_LANES 1\n#endif\n#endif\n"
+                 "#if SCALY_LANES == 1\n#define SCALY_AT(v, i) (v)\n#define SCALY_MASK(type, condition) ((type)-(type)(condition))\n"
+                 "#else\n");
+  sci_put(out, "#define SCALY_AT(v, i) (v)[i]\n#define SCALY_MASK(type, condition) ((type)(condition))\n");
+  if (r->o->lanes == SC_LANES_AUTO) sci_put(out, "#endif\n");
+}
+
+void sci_c_put_lane_helpers(const c_render *r, sci_text *out) {
+  bool any = false;
+  for (int d = 0; d <= SC_FLOAT32; d++)
+    for (int k = 1; k < 5; k++) any |= r->needs.lanes[d][k].used;
+  if (!any) return;
+  put_width(r, out);
+  sci_put(out, "#ifndef SCALY_INLINE\n#define SCALY_INLINE inline __attribute__((always_inline))\n"
+               "#if defined(__clang__)\n#define SCALY_UNROLL _Pragma(\"unroll\")\n#else\n#define SCALY_UNROLL _Pragma(\"GCC unroll 16\")\n#endif\n"
+               "#ifdef __has_builtin\n#if __has_builtin(__builtin_shufflevector)\n#define SCALY_SHUFFLES\n#endif\n"
+               "#if __has_builtin(__builtin_elementwise_fma)\n#define SCALY_ELEMENTWISE\n#endif\n#endif\n"
+               "#pragma GCC diagnostic ignored \"-Wpsabi\" /* nothing below is called from another file */\n#endif\n\n");
+  for (int d = 0; d <= SC_FLOAT32; d++)
+    for (int k = 1; k < 5; k++)
+      if (r->needs.lanes[d][k].used) put_lane_type(r, out, (sc_dtype)d, 1 << k, &r->needs.lanes[d][k]);
+}

@@ -1,0 +1,257 @@
+/* Owns the spelling of loops in lanes in the GNU dialect: chunks, vectors to and from memory, and operations on vectors.
+ *
+ * A loop's vectors have one type, named after their elements and how many there are: scaly_f64x4 has four, scaly_f64w8 has up to
+ * eight, as many as the preprocessor finds worth while (SCALY_F64W8 of them). */
+#include <stdio.h>
+
+#include "backends/c/c.h"
+
+static void put(c_render *r, const char *text) {
+  sci_put(r->out, text);
+}
+
+static void put_indent(c_render *r) {
+  for (uint32_t i = 0; i < r->depth; i++) sci_put_n(r->out, "  ", 2);
+}
+
+bool sci_c_has_lanes(const c_render *r, const sci_loop *l) {
+  if (r->o->dialect != SC_DIALECT_GNU || r->o->lanes == SC_LANES_1) return false;
+  return sci_loop_lanes(l, r->o->lanes == SC_LANES_AUTO ? 8 : (int)r->o->lanes) > 1;
+}
+
+/* ---- types ---- */
+
+static void name_type(c_render *r, const sci_loop *l) {
+  bool is_auto = r->o->lanes == SC_LANES_AUTO;
+  int lanes = is_auto ? l->lanes : sci_loop_lanes(l, (int)r->o->lanes), size = l->of == SC_FLOAT32 ? 32 : 64;
+  c_lanes *v = &r->vector;
+  unsigned which = 0;
+  while (1 << which < lanes) which++;
+  v->type = &r->needs.lanes[l->of][which];
+  v->type->used = true;
+  snprintf(v->suffix, sizeof v->suffix, "f%d%c%d", size, is_auto ? 'w' : 'x', lanes);
+  if (is_auto) snprintf(v->count, sizeof v->count, "SCALY_F%dW%d", size, lanes);
+  else snprintf(v->count, sizeof v->count, "%d", lanes);
+  v->lanes = is_auto ? 0 : lanes;
+}
+
+bool sci_c_varies(c_render *r, sci_val v) {
+  return r->vector.loop && sci_varies(&r->vector.facts, v);
+}
+
+bool sci_c_name_varies(const c_render *r, sci_name n) {
+  return r->vector.loop && n < r->vector.facts.n_names && r->vector.facts.name[n];
+}
+
+void sci_c_put_type(c_render *r, sc_dtype dtype, bool varies) {
+  if (!varies) put(r, sci_c_types[dtype]);
+  else sci_putf(r->out, dtype == SC_BOOL ? "scaly_m%s" : "scaly_f%s", r->vector.suffix + 1);
+}
+
+/* scaly_load_f64x4 */
+static void put_helper_name(c_render *r, c_lane_helper h) {
+  static const char *const names[C_LANE_HELPERS] = {"load",   "store",      "load_strided", "store_strided", "load_part",
+                                                    "store_part", "load_block", "store_block",  "splat",         "select"};
+  r->vector.type->helper[h] = true;
+  sci_putf(r->out, "scaly_%s_%s", names[h], r->vector.suffix);
+}
+
+/* A float in all lanes. */
+static void put_widened(c_render *r, sci_val v) {
+  if (sci_c_varies(r, v)) {
+    sci_c_put_value(r, v, P_ANY);
+    return;
+  }
+  put_helper_name(r, C_LANE_SPLAT);
+  put(r, "(");
+  sci_c_put_value(r, v, P_ANY);
+  put(r, ")");
+}
+
+/* ---- operations, from the renderer's stack of what is left to print ---- */
+
+const char *sci_c_splat(c_render *r) {
+  r->vector.type->helper[C_LANE_SPLAT] = true;
+  return sci_asprintf(&r->env->scratch, "scaly_splat_%s(", r->vector.suffix);
+}
+
+const char *sci_c_mask(c_render *r) {
+  return sci_asprintf(&r->env->scratch, "SCALY_MASK(scaly_m%s, ", r->vector.suffix + 1);
+}
+
+/* ---- statements ---- */
+
+/* "x + 6 * i, 6": the first lane's address, and how far the next one's is. */
+static void put_place(c_render *r, const sci_stmt *st, const sci_access *access, bool with_stride) {
+  sci_c_put_address(r, st->buf, st->index);
+  if (with_stride) sci_putf(r->out, ", %lld", (long long)access->stride);
+}
+
+static void put_lane_load(c_render *r, const sci_stmt *st, const sci_access *access) {
+  bool strided = access->kind == SCI_ACCESS_STRIDED;
+  put_helper_name(r, r->vector.partial ? C_LANE_LOAD_PART : strided ? C_LANE_LOAD_STRIDED : C_LANE_LOAD);
+  put(r, "(");
+  put_place(r, st, access, strided || r->vector.partial);
+  put(r, r->vector.partial ? ", scaly_live)" : ")");
+}
+
+bool sci_c_put_lane_load(c_render *r, const sci_stmt *st) {
+  if (!sci_c_name_varies(r, st->name)) return false;
+  uint32_t block = r->vector.block_of[st->name];
+  sci_access access = sci_access_of(&r->vector.facts, st->index);
+  if (block) sci_putf(r->out, "scaly_b%u[%u]", block - 1, r->vector.place_in[st->name]);
+  else put_lane_load(r, st, &access);
+  return true;
+}
+
+static void put_lane_store(c_render *r, const sci_stmt *st) {
+  sci_access access = sci_access_of(&r->vector.facts, st->index);
+  bool strided = access.kind == SCI_ACCESS_STRIDED;
+  put_helper_name(r, r->vector.partial ? C_LANE_STORE_PART : strided ? C_LANE_STORE_STRIDED : C_LANE_STORE);
+  put(r, "(");
+  put_place(r, st, &access, strided || r->vector.partial);
+  put(r, r->vector.partial ? ", scaly_live, " : ", ");
+  put_widened(r, st->value);
+  put(r, ")");
+}
+
+bool sci_c_put_lane_store(c_render *r, const sci_stmt *st) {
+  if (!r->vector.loop) return false;
+  put_lane_store(r, st);
+  return true;
+}
+
+bool sci_c_put_lane_assign(c_render *r, const sci_stmt *st) {
+  if (!sci_c_name_varies(r, st->name)) return false;
+  if (st->declare) {
+    sci_c_put_type(r, (sc_dtype)r->s->names[st->name].dtype, true);
+    put(r, " ");
+  }
+  put(r, r->m->name_names[st->name]);
+  put(r, " = ");
+  if (r->s->names[st->name].dtype == SC_BOOL) sci_c_put_value(r, st->value, P_ANY);
+  else put_widened(r, st->value);
+  return true;
+}
+
+/* ---- blocks of consecutive elements ---- */
+
+enum { BLOCK = 8 }; /* elements at once: what every width can transpose whole */
+
+static void put_block_call(c_render *r, const sci_stmt *first, const sci_run *run, uint32_t n, uint32_t number, c_lane_helper h) {
+  put_indent(r);
+  put_helper_name(r, h);
+  put(r, "(");
+  put_place(r, first, &run->access, true);
+  sci_putf(r->out, ", %u, scaly_b%u);\n", n, number);
+}
+
+static void put_array(c_render *r, uint32_t n, uint32_t number) {
+  put_indent(r);
+  sci_c_put_type(r, (sc_dtype)r->vector.loop->of, true);
+  sci_putf(r->out, " scaly_b%u[%u];\n", number, n);
+}
+
+static void put_stored_run(c_render *r, sci_block block, const sci_runs *runs, const sci_run *run, uint32_t from, uint32_t n) {
+  uint32_t number = r->vector.n_blocks++;
+  put_array(r, n, number);
+  for (uint32_t k = 0; k < n; k++) {
+    const sci_stmt *st = &block.stmts[runs->order[run->first + from + k]];
+    sci_c_put_temporaries(r, st);
+    put_indent(r);
+    sci_putf(r->out, "scaly_b%u[%u] = ", number, k);
+    put_widened(r, st->value);
+    put(r, ";\n");
+    sci_c_forget_temporaries(r);
+  }
+  put_block_call(r, &block.stmts[runs->order[run->first + from]], run, n, number, C_LANE_STORE_BLOCK);
+}
+
+static void put_loaded_run(c_render *r, sci_block block, const sci_runs *runs, const sci_run *run, uint32_t from, uint32_t n) {
+  uint32_t number = r->vector.n_blocks++;
+  put_array(r, n, number);
+  for (uint32_t k = 0; k < n; k++) {
+    sci_name name = block.stmts[runs->order[run->first + from + k]].name;
+    r->vector.block_of[name] = number + 1;
+    r->vector.place_in[name] = k;
+  }
+  put_block_call(r, &block.stmts[runs->order[run->first + from]], run, n, number, C_LANE_LOAD_BLOCK);
+}
+
+sci_runs sci_c_lane_runs(c_render *r, sci_block block) {
+  sci_runs none = {0};
+  return r->vector.loop && !r->vector.partial ? sci_lane_runs(&r->vector.facts, block) : none;
+}
+
+/* Even pieces: seventeen elements are six, six and five. */
+bool sci_c_put_run(c_render *r, sci_block block, uint32_t at, sci_runs *runs) {
+  if (!runs->of || !runs->of[at]) return false;
+  sci_run *run = &runs->list.data[runs->of[at] - 1];
+  bool is_store = block.stmts[at].kind == SCI_S_STORE;
+  uint32_t pieces = (run->n + BLOCK - 1) / BLOCK;
+  for (uint32_t i = 0, from = 0; i < pieces; i++) {
+    uint32_t n = (run->n - from + pieces - i - 1) / (pieces - i);
+    if (n > BLOCK / 2 && run->n - from >= BLOCK) n = BLOCK;
+    if (is_store) put_stored_run(r, block, runs, run, from, n);
+    else put_loaded_run(r, block, runs, run, from, n);
+    from += n;
+  }
+  run->n = 0; /* done */
+  return is_store;
+}
+
+/* ---- loops ---- */
+
+static void enter(c_render *r, const sci_loop *l) {
+  c_lanes *v = &r->vector;
+  sci_arena *scratch = &r->env->scratch;
+  if (v->facts.s != r->s) {
+    sci_lanes_init(&v->facts, r->s, scratch);
+    v->block_of = SCI_ZEROS(scratch, uint32_t, r->s->n_names);
+    v->place_in = SCI_ZEROS(scratch, uint32_t, r->s->n_names);
+  }
+  sci_lanes_enter(&v->facts, l);
+  v->loop = l;
+  name_type(r, l);
+  bool whole = v->lanes && sci_loop_trips(l) % v->lanes == 0;
+  v->partial = !whole && (l->tail == SCI_TAIL_MASKED || l->tail == SCI_TAIL_ALL);
+}
+
+static void put_step(c_render *r, const sci_loop *l) {
+  if (l->step != 1) sci_putf(r->out, "%lld * ", (long long)l->step);
+  put(r, r->vector.count);
+}
+
+/* for (long long i = 0; i < 40; i += 4) { */
+void sci_c_put_lane_loop(c_render *r, const sci_loop *l, void (*body)(c_render *, sci_block)) {
+  enter(r, l);
+  const char *i = r->m->var_names[l->var];
+  int64_t trips = sci_loop_trips(l), stop = l->start + trips * l->step;
+  bool whole = l->tail == SCI_TAIL_NONE || (r->vector.lanes && trips % r->vector.lanes == 0), early = !whole && !r->vector.partial;
+  const char *at = early ? "scaly_at" : i;
+  sci_putf(r->out, "for (long long %s = %lld; %s < %lld; %s += ", at, (long long)l->start, at, (long long)stop, at);
+  put_step(r, l);
+  put(r, ") {\n");
+  r->depth++;
+  if (early) {
+    put_indent(r);
+    sci_putf(r->out, "long long %s = scaly_at < %lld - ", i, (long long)stop);
+    put_step(r, l);
+    sci_putf(r->out, " ? scaly_at : %lld - ", (long long)stop);
+    put_step(r, l);
+    put(r, ";\n");
+  }
+  if (r->vector.partial) {
+    put_indent(r);
+    sci_putf(r->out, "int scaly_live = %s + ", i);
+    put_step(r, l);
+    sci_putf(r->out, " <= %lld ? %s : (int)", (long long)stop, r->vector.count);
+    sci_putf(r->out, l->step == 1 ? "(%lld - %s)" : "((%lld - %s) / %lld)", (long long)stop, i, (long long)l->step);
+    put(r, ";\n");
+  }
+  body(r, l->body);
+  r->depth--;
+  put_indent(r);
+  put(r, "}\n");
+  r->vector.loop = NULL;
+}
