@@ -369,8 +369,9 @@ static void put_loaded(c_render *r, const sci_stmt *load, int least) {
   push_element(r, load->buf, load->index);
 }
 
-static void drain(c_render *r) {
-  while (r->items.n) {
+/* What was pushed since there were `base` items: an item may print others through the functions below. */
+static void drain(c_render *r, size_t base) {
+  while (r->items.n > base) {
     c_item it = r->items.data[--r->items.n];
     if (it.text) {
       put_text(r, it.text);
@@ -394,13 +395,15 @@ static void drain(c_render *r) {
 }
 
 void sci_c_put_value(c_render *r, sci_val v, int least) {
+  size_t base = r->items.n;
   push_value(r, v, least, false);
-  drain(r);
+  drain(r, base);
 }
 
 void sci_c_put_element(c_render *r, sci_buf b, sci_val index) {
+  size_t base = r->items.n;
   push_element(r, b, index);
-  drain(r);
+  drain(r, base);
 }
 
 /* What has no elements is never declared. */
@@ -414,6 +417,7 @@ void sci_c_put_address(c_render *r, sci_buf b, sci_val index) {
   put_text(r, r->m->buf_names[owner]);
   if (sci_val_is_const(r->s, index) && sci_val_int_of(r->s, index) + offset == 0) return;
   put_text(r, " + ");
+  size_t base = r->items.n;
   push_index(r, index, offset, P_PRODUCT);
-  drain(r);
+  drain(r, base);
 }

@@ -54,15 +54,18 @@ static LLVMValueRef load_one(sci_llvm_emitter *e, const sci_stmt *st, int64_t st
   return all;
 }
 
-static LLVMValueRef stored_value(sci_llvm_emitter *e, const sci_stmt *st) {
-  LLVMValueRef v = sci_llvm_value(e, st->value);
-  return LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMVectorTypeKind ? v : sci_llvm_splat(e, sci_llvm_builder(e), v);
+static bool is_vector(LLVMValueRef v) {
+  return LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMVectorTypeKind;
+}
+
+static LLVMValueRef widened(sci_llvm_emitter *e, LLVMValueRef v) {
+  return is_vector(v) ? v : sci_llvm_splat(e, sci_llvm_builder(e), v);
 }
 
 static void store_one(sci_llvm_emitter *e, const sci_stmt *st, int64_t stride) {
   LLVMBuilderRef b = sci_llvm_builder(e);
   sci_llvm_storage storage;
-  LLVMValueRef value = stored_value(e, st), base = sci_llvm_address(e, st->buf, st->index, &storage);
+  LLVMValueRef value = widened(e, sci_llvm_value(e, st->value)), base = sci_llvm_address(e, st->buf, st->index, &storage);
   if (stride == 1 && !e->lane_at) {
     store_to(e, st, value, base, &storage);
     return;
@@ -121,10 +124,25 @@ static void load_tile(sci_llvm_emitter *e, const sci_stmt *st, const sci_run *r,
   transpose(e, out, tile);
 }
 
+/* Every lane stores the same scalars. */
+static void store_same(sci_llvm_emitter *e, const sci_stmt *st, const sci_run *r, uint32_t k, uint32_t tile, LLVMValueRef base,
+                       const sci_llvm_storage *storage, const LLVMValueRef *values) {
+  LLVMValueRef row = LLVMGetPoison(LLVMVectorType(type_of(e, st), tile));
+  for (uint32_t j = 0; j < tile; j++) row = LLVMBuildInsertElement(sci_llvm_builder(e), row, values[k + j], i32(e, j), "");
+  for (uint32_t lane = 0; lane < e->width; lane++)
+    store_to(e, st, row, lane_address(e, st, base, r->access.stride, lane, k), storage);
+}
+
 static void store_tile(sci_llvm_emitter *e, const sci_stmt *st, const sci_run *r, uint32_t k, uint32_t tile, LLVMValueRef base,
                        const sci_llvm_storage *storage, const LLVMValueRef *values) {
   LLVMValueRef v[16];
-  memcpy(v, values + k, tile * sizeof *v);
+  bool any = false;
+  for (uint32_t j = 0; j < tile; j++) any |= is_vector(values[k + j]);
+  if (!any) {
+    store_same(e, st, r, k, tile, base, storage, values);
+    return;
+  }
+  for (uint32_t j = 0; j < tile; j++) v[j] = widened(e, values[k + j]);
   transpose(e, v, tile);
   for (uint32_t j = 0; j < tile; j++)
     for (uint32_t q = 0; q < e->width / tile; q++) {
@@ -154,12 +172,19 @@ static void load_run(sci_llvm_emitter *e, sci_block block, const sci_runs *runs,
   }
 }
 
+/* What goes from memory to memory without arithmetic in between, LLVM 19's selection of instructions takes apart and puts together
+ * again, for some without an end; it does not look through a freeze, which costs nothing. */
+static LLVMValueRef opaque(sci_llvm_emitter *e, LLVMValueRef v) {
+  bool moved = LLVMIsALoadInst(v) || LLVMIsAShuffleVectorInst(v) || LLVMIsAInsertElementInst(v);
+  return moved ? LLVMBuildFreeze(sci_llvm_builder(e), v, "") : v;
+}
+
 static void store_run(sci_llvm_emitter *e, sci_block block, const sci_runs *runs, const sci_run *r) {
   const uint32_t *order = runs->order + r->first;
   const sci_stmt *first = &block.stmts[order[0]];
   sci_llvm_storage storage;
   LLVMValueRef *values = SCI_ARRAY(&e->env->scratch, LLVMValueRef, r->n);
-  for (uint32_t k = 0; k < r->n; k++) values[k] = stored_value(e, &block.stmts[order[k]]);
+  for (uint32_t k = 0; k < r->n; k++) values[k] = opaque(e, sci_llvm_value(e, block.stmts[order[k]].value));
   LLVMValueRef base = sci_llvm_address(e, first->buf, first->index, &storage);
   for (uint32_t k = 0; k < r->n;) {
     uint32_t size = tile_for(r->n, k, e->width), at = k + size > r->n ? r->n - size : k;
