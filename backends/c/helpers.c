@@ -83,8 +83,11 @@ void sci_c_put_fma(const c_render *r, sci_text *out) {
   for (size_t d = 0; d < sizeof fmas / sizeof *fmas; d++) {
     if (!r->needs.fma[d]) continue;
     any = true;
-    sci_putf(out, "#if %s\n#define SCALY_FUSES_%s\n#define %s(a, b, c) %s%s(a, b, c)\n#else\n#define %s(a, b, c) ((a) * (b) + (c))\n#endif\n", fmas[d].condition,
-             d == SC_FLOAT32 ? "F32" : "F64", fmas[d].macro, builtin, fmas[d].function, fmas[d].macro);
+    bool lanes = false; /* of these, too */
+    for (int k = 1; k < 5; k++) lanes |= d <= SC_FLOAT32 && r->needs.lanes[d][k].op[SCI_OP_fma];
+    const char *told = !lanes ? "" : d == SC_FLOAT32 ? "#define SCALY_FUSES_F32\n" : "#define SCALY_FUSES_F64\n";
+    sci_putf(out, "#if %s\n%s#define %s(a, b, c) %s%s(a, b, c)\n#else\n#define %s(a, b, c) ((a) * (b) + (c))\n#endif\n", fmas[d].condition,
+             told, fmas[d].macro, builtin, fmas[d].function, fmas[d].macro);
   }
   if (any) sci_put_char(out, '\n');
 }

@@ -1,7 +1,7 @@
 /* Owns the types and small functions that loops in lanes are spelled with. Only those used are printed.
  *
- * In a text, @V is the vector type, @T that of an element, @M that of a mask, @I its element, @W how many lanes there are, @G a test
- * that there are several where there may be one, @s the suffix of the type, and @a, @b, @c are lane i of the operands. */
+ * In a text, @V is the vector type, @T that of an element, @M that of a mask, @I its element, @W how many lanes there are, @G that
+ * there are several, where there may be one, @s the suffix of the type, and @a, @b, @c are lane i of the operands. */
 #include <stdio.h>
 
 #include "backends/c/c.h"
@@ -26,7 +26,7 @@ static void put_template(sci_text *out, const naming *n, const char *text) {
     if (*text == 'T') sci_put(out, n->element);
     if (*text == 'I') sci_put(out, n->integer);
     if (*text == 'W') sci_put(out, n->count);
-    if (*text == 'G' && n->is_auto) sci_putf(out, "%s > 1 && ", n->count);
+    if (*text == 'G' && n->is_auto) sci_putf(out, " && %s > 1", n->count);
     if (*text == 's') sci_put(out, n->suffix);
     if (*text == 'f') sci_put(out, n->dtype == SC_FLOAT32 ? "f" : "");
     if (*text == 'a' || *text == 'b' || *text == 'c') sci_putf(out, "SCALY_AT(%c, i)", *text);
@@ -91,29 +91,31 @@ static void put_transposition(sci_text *out, const naming *n, int width) {
 /* One function per width that the type may turn out to have. */
 static void put_tile(sci_text *out, const naming *n) {
   int narrowest = n->is_auto ? 2 : n->lanes;
-  put_template(out, n, "#ifdef SCALY_SHUFFLES\n#ifndef SCALY_HAS_transpose_@s\n#define SCALY_HAS_transpose_@s\n"
+  put_template(out, n, "#if defined(SCALY_SHUFFLES)@G\n#ifndef SCALY_HAS_transpose_@s\n#define SCALY_HAS_transpose_@s\n"
                        "/* v[j][i] for v[i][j] */\nstatic SCALY_INLINE void scaly_transpose_@s(@V* v) {\n");
   for (int width = narrowest; width <= n->lanes; width *= 2) {
     if (n->is_auto) put_template(out, n, width == narrowest ? "#if @W == " : "#elif @W == ");
     if (n->is_auto) sci_putf(out, "%d\n", width);
     put_transposition(out, n, width);
   }
-  put_template(out, n, n->is_auto ? "#else\n  (void)v;\n#endif\n}\n#endif\n#endif\n\n" : "}\n#endif\n#endif\n\n");
+  sci_put(out, n->is_auto ? "#endif\n}\n#endif\n#endif\n\n" : "}\n#endif\n#endif\n\n");
 }
 
 static const char load_block[] = "/* v[k] gets element k of each lane's n; they lie side by side, from p + i * stride on for lane i. */\n"
                                  "static SCALY_INLINE void scaly_load_block_@s(const @T* p, long long stride, int n, @V* v) {\n"
                                  "  int k = 0;\n"
-                                 "#ifdef SCALY_SHUFFLES\n"
-                                 "  SCALY_UNROLL\n"
-                                 "  for (; @Gn >= @W && k < n; k += @W) {\n"
-                                 "    @V t[@W];\n"
-                                 "    int from = k + @W <= n ? k : n - @W;\n"
+                                 "#if defined(SCALY_SHUFFLES)@G\n"
+                                 "  if (n >= @W) {\n"
                                  "    SCALY_UNROLL\n"
-                                 "    for (int i = 0; i < @W; i++) t[i] = *(const @V_u*)(p + from + i * stride);\n"
-                                 "    scaly_transpose_@s(t);\n"
-                                 "    SCALY_UNROLL\n"
-                                 "    for (int i = 0; i < @W; i++) v[from + i] = t[i];\n"
+                                 "    for (; k < n; k += @W) {\n"
+                                 "      @V t[@W];\n"
+                                 "      int from = k + @W <= n ? k : n - @W;\n"
+                                 "      SCALY_UNROLL\n"
+                                 "      for (int i = 0; i < @W; i++) t[i] = *(const @V_u*)(p + from + i * stride);\n"
+                                 "      scaly_transpose_@s(t);\n"
+                                 "      SCALY_UNROLL\n"
+                                 "      for (int i = 0; i < @W; i++) v[from + i] = t[i];\n"
+                                 "    }\n"
                                  "  }\n"
                                  "#endif\n"
                                  "  SCALY_UNROLL\n"
@@ -128,16 +130,18 @@ static const char load_block[] = "/* v[k] gets element k of each lane's n; they 
 static const char store_block[] = "/* The other way round. */\n"
                                   "static SCALY_INLINE void scaly_store_block_@s(@T* p, long long stride, int n, const @V* v) {\n"
                                   "  int k = 0;\n"
-                                  "#ifdef SCALY_SHUFFLES\n"
-                                  "  SCALY_UNROLL\n"
-                                  "  for (; @Gn >= @W && k < n; k += @W) {\n"
-                                  "    @V t[@W];\n"
-                                  "    int from = k + @W <= n ? k : n - @W;\n"
+                                  "#if defined(SCALY_SHUFFLES)@G\n"
+                                  "  if (n >= @W) {\n"
                                   "    SCALY_UNROLL\n"
-                                  "    for (int i = 0; i < @W; i++) t[i] = v[from + i];\n"
-                                  "    scaly_transpose_@s(t);\n"
-                                  "    SCALY_UNROLL\n"
-                                  "    for (int i = 0; i < @W; i++) *(@V_u*)(p + from + i * stride) = t[i];\n"
+                                  "    for (; k < n; k += @W) {\n"
+                                  "      @V t[@W];\n"
+                                  "      int from = k + @W <= n ? k : n - @W;\n"
+                                  "      SCALY_UNROLL\n"
+                                  "      for (int i = 0; i < @W; i++) t[i] = v[from + i];\n"
+                                  "      scaly_transpose_@s(t);\n"
+                                  "      SCALY_UNROLL\n"
+                                  "      for (int i = 0; i < @W; i++) *(@V_u*)(p + from + i * stride) = t[i];\n"
+                                  "    }\n"
                                   "  }\n"
                                   "#endif\n"
                                   "  SCALY_UNROLL\n"

@@ -102,7 +102,7 @@ static bool make(job *j) {
   sc_target_preset("native", &target);
   target.lanes = 1;
   j->p = f ? sc_lower(f, &(sc_lower_options){.target = &target}) : NULL;
-  j->c = j->p ? sc_render_c_program(j->p, NULL) : NULL;
+  j->c = j->p ? sc_render_c_program(j->p, &(sc_c_options){.lanes = SC_LANES_1}) : NULL;
   if (!j->c) return false;
   j->fma = j->p->target.fast_fma;
 #ifdef SCALY_TEST_LLVM
