@@ -29,7 +29,8 @@ static bool has_routine(costs *c, unsigned op) {
   sci_vector_routine r;
   int8_t *known = &c->has_routine[op];
   if (!*known) {
-    bool found = sci_vector_routine_find(&c->p->vector, c->p->target.isa, (int)op, (sc_dtype)c->k->of, (int)lanes_assumed, &r);
+    sc_isa isa = c->p->target.isa == SC_ISA_GENERIC ? SC_ISA_X86_64_V3 : c->p->target.isa; /* what a compiler of the module may find */
+    bool found = sci_vector_routine_find(&c->p->vector, isa, (int)op, (sc_dtype)c->k->of, (int)lanes_assumed, &r);
     *known = found ? 1 : -1;
   }
   return *known > 0;
