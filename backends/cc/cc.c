@@ -5,6 +5,8 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #ifdef __ELF__
@@ -130,6 +132,29 @@ static size_t code_bytes(const char *object) {
   return most;
 }
 
+static void free_kept(void *what) {
+  free(((sci_kept_file *)what)->data);
+}
+
+/* Without memory or the file there is nothing to keep. */
+static sci_kept_file keep_file(const char *path) {
+  sci_kept_file kept = {NULL, 0};
+  struct stat s;
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file >= 0 && fstat(file, &s) == 0 && s.st_size > 0 && (kept.data = malloc((size_t)s.st_size))) {
+    for (ssize_t n; kept.size < (size_t)s.st_size && (n = read(file, (char *)kept.data + kept.size, (size_t)s.st_size - kept.size)) > 0;)
+      kept.size += (size_t)n;
+    if (kept.size < (size_t)s.st_size) free_kept(&kept), kept.data = NULL;
+  }
+  if (file >= 0) close(file);
+  return kept;
+}
+
+static const char *tool(sci_env *env, const sci_compile_request *request) {
+  const sc_cc_options *o = request->cc;
+  return sci_cc_path(env, o && o->compiler && o->compiler[0] ? o->compiler[0] : "cc");
+}
+
 static void compile_program(sci_env *env, const sci_compile_request *request, sci_code *out) {
   double t0 = now_ms();
   cc_folder *folder = sci_cc_folder_make(env, request->cc && request->cc->temp_dir ? request->cc->temp_dir : "/tmp");
@@ -141,6 +166,10 @@ static void compile_program(sci_env *env, const sci_compile_request *request, sc
   open_object(env, object, out);
   out->code_bytes = code_bytes(object);
   out->times = (sc_compile_times){.emit = t1 - t0, .codegen = t2 - t1, .link = now_ms() - t2};
+  if (request->keep) {
+    out->library = keep_file(object);
+    out->source = keep_file(source);
+  }
   sci_keep(env, folder);
   sci_cc_folder_remove(folder); /* what is mapped needs no name */
 }
@@ -153,4 +182,4 @@ static sc_status compile(sci_env *env, const sci_compile_request *request, sci_c
   return SC_OK;
 }
 
-const sci_backend sci_backend_cc = {SCI_BACKEND_ABI, "cc", "0.1", NULL, compile, NULL, NULL};
+const sci_backend sci_backend_cc = {SCI_BACKEND_ABI, "cc", "0.1", NULL, compile, NULL, NULL, tool};

@@ -19,4 +19,7 @@ void sci_cc_folder_remove(void *d);
 /* Runs argv with its output and errors going to the file `log`, and waits. Unwinds when it cannot be run or fails, quoting the log. */
 void sci_cc_run(sci_env *env, const char *const *argv, const char *log);
 
+/* The path of the program that would be run, in scratch memory, or NULL. */
+const char *sci_cc_path(sci_env *env, const char *name);
+
 #endif

@@ -57,3 +57,17 @@ void sci_cc_run(sci_env *env, const char *const *argv, const char *log) {
   if (WIFSIGNALED(status)) sci_fail(env, SC_ERR_BACKEND, "the compiler '%s' was ended by signal %d", argv[0], WTERMSIG(status));
   sci_fail(env, SC_ERR_BACKEND, "the compiler '%s' failed with exit code %d: %s", argv[0], WEXITSTATUS(status), quote_log(env, log));
 }
+
+const char *sci_cc_path(sci_env *env, const char *name) {
+  if (strchr(name, '/')) return access(name, X_OK) == 0 ? name : NULL;
+  const char *path = "/bin:/usr/bin"; /* where posix_spawnp looks without one */
+  for (char **e = environ; e && *e; e++)
+    if (!strncmp(*e, "PATH=", 5)) path = *e + 5;
+  while (*path) {
+    size_t n = strcspn(path, ":");
+    const char *candidate = sci_asprintf(&env->scratch, "%.*s/%s", n ? (int)n : 1, n ? path : ".", name);
+    if (access(candidate, X_OK) == 0) return candidate;
+    path += n + (path[n] == ':');
+  }
+  return NULL;
+}

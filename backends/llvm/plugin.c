@@ -261,7 +261,7 @@ static sc_status render(sci_env *env, const sci_render_request *request, char *o
 SC_API const sci_backend *scaly_llvm_backend(void);
 
 const sci_backend *scaly_llvm_backend(void) {
-  static const sci_backend backend = {SCI_BACKEND_ABI, "llvm", "LLVM " LLVM_VERSION_STRING, render, compile, finish, drop_later};
+  static const sci_backend backend = {SCI_BACKEND_ABI, "llvm", "LLVM " LLVM_VERSION_STRING, render, compile, finish, drop_later, NULL};
   sci_llvm_start();
   return &backend;
 }

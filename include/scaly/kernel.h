@@ -70,6 +70,9 @@ typedef struct sc_cc_options {
   sc_dialect dialect;          /* gnu needs vector extensions of the compiler; c compiles anywhere, without lanes */
   const char *temp_dir;        /* NULL: "/tmp" */
   const sc_lower_options *lower;
+  /* As in sc_jit_options. The library is kept with the source it was made of, and belongs to the compiler as it is: its path, size and time. */
+  const char *cache_dir;
+  bool rebuild;
 } sc_cc_options;
 
 /* Renders C, spawns the compiler (never a shell), loads the shared object. */

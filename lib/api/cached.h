@@ -23,6 +23,10 @@ bool sci_key_function(sci_env *env, const sc_function *f, const sc_jit_options *
 bool sci_key_functions(sci_env *env, const sc_function *const *fs, size_t n, const sc_jit_options *o, unsigned char key[SCI_DIGEST_SIZE]);
 bool sci_key_program(sci_env *env, const sc_program *p, const sc_jit_options *o, unsigned char key[SCI_DIGEST_SIZE]);
 
+/* The same for the compiler at `tool`, of a function or a program. */
+bool sci_key_cc(sci_env *env, const sc_function *f, const sc_program *p, const sc_cc_options *o, const char *tool,
+                unsigned char key[SCI_DIGEST_SIZE]);
+
 /* ---- cached.c ---- */
 
 /* Whether these options ask for the cache; `use` is then to be given a key. */

@@ -1,5 +1,8 @@
 /* Owns the public functions that compile: through the LLVM plugin, or through a spawned compiler. */
+#include <stdlib.h>
+
 #include "lib/api/cached.h"
+#include "lib/api/cc_cached.h"
 #include "lib/api/names.h"
 #include "lib/expr/expr.h"
 #include "scaly/cache.h"
@@ -212,29 +215,63 @@ bool sc_llvm_available(sc_context *cx, const char *plugin_dir, const char **vers
 
 /* ---- through a compiler ---- */
 
-static sc_kernel *compile_cc(const sc_program *p, const sc_cc_options *options, double lower_ms) {
+/* The unit of what the compiler made, and a kernel on it. */
+static sc_kernel *make_cc_kernel(sci_env *env, const sc_program *p, sci_code *code, sci_cache_use *use) {
+  sci_description d = sci_describe(env, p);
+  if (use->dir) sci_cc_store(use, d, code);
+  free(code->library.data);
+  free(code->source.data);
+  sci_kept *kept = use->dir ? sci_kept_make(use, &(sci_bytes){d.bytes, d.size}, 1) : NULL;
+  if (kept) kept->stored = true;
+  return sci_kernel_make(env, d, sci_unit_make(env, &sci_backend_cc, code, 1, kept, NULL), 0, code->times);
+}
+
+static sc_kernel *compile_cc(const sc_program *p, const sc_cc_options *options, sci_cache_use *use, double lower_ms) {
   if (!p) return NULL;
   sci_env *env = &p->cx->env;
   sci_frame fr;
   if (!SCI_TRY(env, &fr)) return NULL;
   check_program(p, env);
   sci_code code = {0};
-  check(env, sci_backend_cc.compile(env, &(sci_compile_request){.program = p, .cc = options}, &code), sci_backend_cc.name);
+  sci_compile_request request = {.program = p, .cc = options, .keep = use->dir};
+  check(env, sci_backend_cc.compile(env, &request, &code), sci_backend_cc.name);
   code.times.lower = lower_ms;
+  sc_kernel *k = make_cc_kernel(env, p, &code, use);
+  sci_leave(env, &fr);
+  return k;
+}
+
+/* A function's or a program's kernel, if the cache has it; else `use` is ready for storing it, or has no folder. */
+static sc_kernel *find_cc(sci_env *env, const sc_function *f, const sc_program *p, const sc_cc_options *o, sci_cache_use *use) {
+  *use = (sci_cache_use){.dir = NULL};
+  sci_frame fr;
+  if (!o || !o->cache_dir || !sc_cache_available() || (o->lower && (o->lower->dump_after || o->lower->dump))) return NULL;
+  if (!SCI_TRY(env, &fr)) return NULL;
+  double start = sci_now_ms();
   sc_kernel *k = NULL;
-  make_kernels(env, &p, 1, &sci_backend_cc, &code, NULL, 0, &k);
+  if (sci_key_cc(env, f, p, o, sci_backend_cc.tool(env, &(sci_compile_request){.cc = o}), use->key)) {
+    use->dir = o->cache_dir;
+    if (!o->rebuild) k = sci_cc_find(env, use, start);
+  }
   sci_leave(env, &fr);
   return k;
 }
 
 sc_kernel *sc_compile_cc_program(const sc_program *p, const sc_cc_options *options) {
-  return compile_cc(p, options, 0);
+  if (!p) return NULL;
+  sci_cache_use use;
+  sc_kernel *k = find_cc(&p->cx->env, NULL, p, options, &use);
+  return k ? k : compile_cc(p, options, &use, 0);
 }
 
 sc_kernel *sc_compile_cc(const sc_function *f, const sc_cc_options *options) {
+  if (!f) return NULL;
+  sci_cache_use use;
+  sc_kernel *found = find_cc(&f->cx->env, f, NULL, options, &use);
+  if (found) return found;
   double start = sci_now_ms();
   sc_program *p = sc_lower(f, options ? options->lower : NULL);
-  sc_kernel *k = compile_cc(p, options, sci_now_ms() - start);
+  sc_kernel *k = compile_cc(p, options, &use, sci_now_ms() - start);
   sc_program_destroy(p);
   return k;
 }

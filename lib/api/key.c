@@ -5,6 +5,7 @@
 #include <link.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #ifdef __GLIBC__
 #include <gnu/libc-version.h>
@@ -151,10 +152,14 @@ static void put_lowering(sci_digest *d, const sc_lower_options *o) {
 
 /* ---- the whole ---- */
 
-static bool begin(sci_env *env, sci_digest *d, const sc_jit_options *o) {
+static void begin_lowering(sci_digest *d, const sc_lower_options *lower) {
   sci_digest_init(d);
   sci_digest_put_number(d, FORMAT);
-  put_lowering(d, o->lower);
+  put_lowering(d, lower);
+}
+
+static bool begin(sci_env *env, sci_digest *d, const sc_jit_options *o) {
+  begin_lowering(d, o->lower);
   return put_builds(env, d, o->plugin_dir);
 }
 
@@ -184,15 +189,43 @@ bool sci_key_function(sci_env *env, const sc_function *f, const sc_jit_options *
 }
 
 /* A program is its text, which says everything about it. */
-bool sci_key_program(sci_env *env, const sc_program *p, const sc_jit_options *o, unsigned char key[SCI_DIGEST_SIZE]) {
-  sci_digest d;
-  if (!begin(env, &d, o)) return false;
+static void put_program(sci_env *env, sci_digest *d, const sc_program *p) {
   sci_text t;
   sci_text_init(&t, &env->scratch);
   sci_print_program(&t, p);
-  sci_digest_put_number(&d, UINT64_MAX);
-  put_target(&d, &p->target);
-  sci_digest_put(&d, t.data, t.n);
+  sci_digest_put_number(d, UINT64_MAX);
+  put_target(d, &p->target);
+  sci_digest_put(d, t.data, t.n);
+}
+
+bool sci_key_program(sci_env *env, const sc_program *p, const sc_jit_options *o, unsigned char key[SCI_DIGEST_SIZE]) {
+  sci_digest d;
+  if (!begin(env, &d, o)) return false;
+  put_program(env, &d, p);
   sci_digest_end(&d, key);
   return true;
+}
+
+static void put_words(sci_digest *d, const char *const *words) {
+  for (; words && *words; words++) sci_digest_put_text(d, *words);
+  sci_digest_put_text(d, NULL);
+}
+
+bool sci_key_cc(sci_env *env, const sc_function *f, const sc_program *p, const sc_cc_options *o, const char *tool,
+                unsigned char key[SCI_DIGEST_SIZE]) {
+  sci_digest d;
+  struct stat s;
+  if (!tool || stat(tool, &s) != 0) return false;
+  begin_lowering(&d, o->lower);
+  pthread_once(&own_once, find_own_identity);
+  sci_digest_put(&d, own.bytes, sizeof own.bytes);
+  sci_digest_put_text(&d, tool);
+  const int64_t facts[] = {s.st_size, s.st_mtim.tv_sec, s.st_mtim.tv_nsec, (int64_t)s.st_ino};
+  sci_digest_put(&d, facts, sizeof facts);
+  put_words(&d, o->compiler);
+  put_words(&d, o->flags);
+  if (p) put_program(env, &d, p);
+  else sci_digest_graph(f->cx, (sc_function *)(uintptr_t)f, sci_digest_put, &d);
+  sci_digest_end(&d, key);
+  return own.n;
 }

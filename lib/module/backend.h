@@ -28,7 +28,14 @@ typedef struct sci_compile_request {
   const sc_cc_options *cc; /* compiler driver; NULL otherwise */
   sc_tier tier;            /* LLVM */
   bool linked;             /* LLVM: through ORC, never placed as an image */
+  bool keep;               /* compiler driver: the library and its source, for the cache */
 } sci_compile_request;
+
+/* Memory to be freed with free(). */
+typedef struct sci_kept_file {
+  void *data;
+  size_t size;
+} sci_kept_file;
 
 /* Machine code ready to call. `release(handle)` frees it, from any thread. */
 typedef struct sci_code {
@@ -41,6 +48,7 @@ typedef struct sci_code {
   sc_compile_times times; /* the stages this backend ran */
   sci_image *image;      /* what can be stored, to be freed with free(); NULL: nothing can, and `refusal` says why */
   char refusal[160];
+  sci_kept_file library, source; /* when they were to be kept */
   void *later;           /* the best tier is still to come: `finish` or `drop` takes it */
 } sci_code;
 
@@ -53,6 +61,8 @@ typedef struct sci_backend {
   /* What a compilation in tier `auto` left for later, on any thread and in an environment of that thread's own. Both take it. */
   sc_status (*finish)(sci_env *env, void *later, sci_code *out);
   void (*drop)(void *later);
+  /* The path of the compiler that a request means, in scratch memory; NULL: not found, or there is no such thing. */
+  const char *(*tool)(sci_env *env, const sci_compile_request *request);
 } sci_backend;
 
 extern const sci_backend sci_backend_c;

@@ -478,6 +478,66 @@ static void batches(void *dir) {
   CHECK(summary(dir).entries == 1, "one entry for all");
 }
 
+/* ---- through a compiler ---- */
+
+static bool hits_cc(const char *text, const sc_cc_options *o) {
+  sc_context *cx = sc_context_create(NULL);
+  sc_module_text *m = sc_parse(cx, text, strlen(text), NULL);
+  sc_kernel *k = sc_compile_cc(sc_module_text_find(m, NULL), o);
+  CHECK_OK(cx, k);
+  CHECK(!sc_kernel_warning(k), "%s", sc_kernel_warning(k));
+  buffers a = buffers_make(k, 8), b = buffers_make(k, 8);
+  call(k, &a);
+  sc_kernel *other = sc_jit(sc_module_text_find(m, NULL), &(sc_jit_options){.lower = o->lower});
+  CHECK_OK(cx, other);
+  call(other, &b);
+  CHECK(buffers_equal(k, &a, &b), "the compiler's code differs");
+  bool hit = sc_kernel_times(k).codegen == 0;
+  buffers_free(&a);
+  buffers_free(&b);
+  sc_kernel_release(other);
+  sc_kernel_release(k);
+  sc_module_text_free(m);
+  sc_context_destroy(cx);
+  return hit;
+}
+
+static void libraries(void *arg) {
+  const char *dir = arg;
+  static const char *const compiler[] = {"cc", NULL}, *const flags[] = {"-O1", NULL};
+  static const char *const names[] = {".cc", ".so", ".c"};
+  sc_lower_options scalar = {.vector_libm = SC_VECTOR_LIBM_NONE}; /* the same routines on both ways */
+  sc_lower_options lower = {.vector_libm = SC_VECTOR_LIBM_NONE, .rounding = SC_ROUNDING_STRICT};
+  sc_cc_options o = {.compiler = compiler, .cache_dir = dir, .temp_dir = root, .lower = &scalar};
+  empty(dir);
+  CHECK(!hits_cc(plain, &o) && hits_cc(plain, &o), "the same function");
+  o.flags = flags;
+  CHECK(!hits_cc(plain, &o) && hits_cc(plain, &o), "flags");
+  o.lower = &lower;
+  CHECK(!hits_cc(plain, &o) && hits_cc(plain, &o), "rounding");
+  o.rebuild = true;
+  CHECK(!hits_cc(plain, &o), "rebuild");
+  CHECK(summary(dir).entries == 9, "three files each");
+  empty(dir);
+  o = (sc_cc_options){.compiler = compiler, .cache_dir = dir, .temp_dir = root, .lower = &scalar};
+  CHECK(!hits_cc(plain, &o), "after clearing");
+  for (int i = 0; i < 3; i++) { /* without, and with something else in its place */
+    for (int damage = 0; damage < 2; damage++) {
+      char path[900] = "";
+      DIR *d = opendir(dir);
+      for (struct dirent *e; d && (e = readdir(d));)
+        if (!strcmp(e->d_name + strcspn(e->d_name, "."), names[i])) snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
+      if (d) closedir(d);
+      CHECK(path[0], "a file %s", names[i]);
+      unlink(path);
+      if (damage) write_whole(path, "damaged", 7);
+      bool hit = hits_cc(plain, &o);
+      CHECK(hit == (i == 2), "%s: %s", names[i], damage ? "damaged" : "missing");
+      if (i == 2) write_whole(path, "restored", 8);
+    }
+  }
+}
+
 int main(int argc, char **argv) {
   CHECK(argc > 1, "which folder?");
   snprintf(root, sizeof root, "%s", argv[1]);
@@ -496,6 +556,7 @@ int main(int argc, char **argv) {
   in_child(threads, dir);
   in_child(prune, dir);
   in_child(batches, dir);
+  in_child(libraries, dir);
   empty(dir);
   return 0;
 }
