@@ -112,16 +112,62 @@ int sci_fmt_i64(char buf[SCI_NUM_MAX], int64_t v) {
   return len;
 }
 
+/* For values of everyday size, from the exact integer value * 10^k: 128 bits hold it. Rounds to nearest, ties to even, as printf does.
+ * Returns 0 for other values. */
+static int quick_digits(double v, int precision, char digits[24], int *exponent) {
+  static const uint64_t tens[] = {1,
+                                  10,
+                                  100,
+                                  1000,
+                                  10000,
+                                  100000,
+                                  1000000,
+                                  10000000,
+                                  100000000,
+                                  1000000000,
+                                  10000000000,
+                                  100000000000,
+                                  1000000000000,
+                                  10000000000000,
+                                  100000000000000,
+                                  1000000000000000,
+                                  10000000000000000,
+                                  100000000000000000};
+  __extension__ typedef unsigned __int128 wide;
+  if (precision > 17 || !(v >= 1e-5 && v < 1e16)) return 0;
+  int binary;
+  uint64_t mantissa = (uint64_t)ldexp(frexp(v, &binary), 53);
+  int d = (int)floor((binary - 1) * 0.30102999566398120), shift = 53 - binary;
+  for (;; d++) { /* at most one too small */
+    int p = precision - 1 - d;
+    if (p < 0 || p > 22) return 0;
+    wide product = (wide)mantissa * tens[p > 11 ? 11 : p] * tens[p > 11 ? p - 11 : 0];
+    wide whole = shift > 0 ? product >> shift : product << -shift;
+    if (whole >= tens[precision]) continue;
+    if (shift > 0) {
+      wide rest = product - (whole << shift), half = (wide)1 << (shift - 1);
+      whole += rest > half || (rest == half && (whole & 1));
+    }
+    uint64_t number = (uint64_t)whole;
+    if (number == tens[precision]) number /= 10, d++;
+    for (int i = precision; i-- > 0; number /= 10) digits[i] = (char)('0' + number % 10);
+    *exponent = d;
+    return precision;
+  }
+}
+
 /* Significant digits and decimal exponent of a finite positive value. The separator that "%e" prints depends on the
  * locale, so only the digits and the exponent are read back. */
 static int digits_of(double v, int precision, char digits[24], int *exponent) {
-  char text[64];
-  snprintf(text, sizeof text, "%.*e", precision - 1, v);
-  int n = 0;
-  const char *s = text;
-  for (; *s && *s != 'e'; s++)
-    if (*s >= '0' && *s <= '9') digits[n++] = *s;
-  *exponent = *s ? atoi(s + 1) : 0;
+  int n = quick_digits(v, precision, digits, exponent);
+  if (!n) {
+    char text[64];
+    snprintf(text, sizeof text, "%.*e", precision - 1, v);
+    const char *s = text;
+    for (; *s && *s != 'e'; s++)
+      if (*s >= '0' && *s <= '9') digits[n++] = *s;
+    *exponent = *s ? atoi(s + 1) : 0;
+  }
   while (n > 1 && digits[n - 1] == '0') n--;
   return n;
 }

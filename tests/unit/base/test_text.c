@@ -86,6 +86,39 @@ Test(base, numbers_round_trip) {
 }
 
 /* The shortest form: no decimal with fewer digits reads back. */
+/* The digits of a text up to its exponent, without zeros at either end. */
+static void significant(const char *text, char out[64]) {
+  int n = 0;
+  for (; *text && *text != 'e'; text++)
+    if (*text >= '0' && *text <= '9' && (n || *text != '0')) out[n++] = *text;
+  while (n && out[n - 1] == '0') n--;
+  out[n] = 0;
+}
+
+/* As printf rounds, ties to even included, on both sides of where values stop being of everyday size. */
+static void check_digits(double v) {
+  for (int precision = 1; precision <= 17; precision++) {
+    char buf[SCI_NUM_MAX], want[64], got[64], digits[64];
+    sci_fmt_digits(buf, v, precision);
+    snprintf(want, sizeof want, "%.*e", precision - 1, v);
+    significant(want, digits);
+    significant(buf, got);
+    cr_assert_str_eq(got, digits, "%a with %d digits: %s, not %s", v, precision, buf, want);
+    double a = parse(buf, false), b = strtod(want, NULL);
+    cr_assert(a == b, "%a with %d digits: %s, not %s", v, precision, buf, want);
+  }
+}
+
+Test(base, digits_round_as_printf) {
+  static const double edges[] = {1e-5, 9.9999999999999991e-06, 1.0000000000000001e-05, 0.5, 1.5, 2.5, 0.125, 0.375, 1e15, 1e16, 9999999999999998.0,
+                                 9.5, 99.5, 999999.5, 0.99999999999999989, 9007199254740993.0, 1234567.25, 0.00001525878906250};
+  for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) check_digits(edges[i]);
+  for (int i = 0; i < 2000; i++) {
+    check_digits(ldexp((double)(next() >> 11), -(int)(next() % 75)));
+    check_digits((double)(next() % 4096) / (double)(UINT64_C(1) << next() % 20) + 1e-4);
+  }
+}
+
 Test(base, numbers_are_short) {
   static const struct {
     double v;
