@@ -53,7 +53,8 @@ static int format_float(char *buf, sc_dtype dtype, double v) {
     const char *huge = dtype == SC_FLOAT32 ? "-HUGE_VALF" : "-HUGE_VAL";
     return (int)strlen(strcpy(buf, v < 0 ? huge : huge + 1));
   }
-  int n = sci_fmt_digits(buf, v, dtype == SC_FLOAT32 ? 9 : 17);
+  int n = dtype == SC_FLOAT32 ? sci_fmt_f32(buf, (float)v) : sci_fmt_f64(buf, v);
+  if (!strpbrk(buf, ".e")) buf[n++] = '.', buf[n++] = '0';
   if (dtype == SC_FLOAT32) buf[n++] = 'f';
   buf[n] = 0;
   return n;

@@ -204,10 +204,18 @@ static int special(char *buf, double v) {
 }
 
 static double digits_value(const char *digits, int n, int exponent, bool as_float) {
+  static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
   char text[48];
-  int len = 0;
+  int len = 0, power = exponent - (n - 1);
+  /* Both integer and power of ten are exact, so one operation rounds once (Clinger, How to read floating point numbers accurately). */
+  if (!as_float && n <= 15 && power >= -22 && power <= 22) {
+    uint64_t integer = 0;
+    for (int i = 0; i < n; i++) integer = 10 * integer + (uint64_t)(digits[i] - '0');
+    return power < 0 ? (double)integer / tens[-power] : (double)integer * tens[power];
+  }
   for (int i = 0; i < n; i++) text[len++] = digits[i];
-  len += snprintf(text + len, 16, "e%d", exponent - (n - 1));
+  len += snprintf(text + len, 16, "e%d", power);
   double back;
   sci_parse_float(text, (size_t)len, as_float, &back);
   return back;
