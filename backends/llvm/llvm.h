@@ -152,6 +152,9 @@ void sci_llvm_emit_proc(sci_llvm_emitter *e, uint32_t index); /* a callee: `<nam
 void sci_llvm_emit_entry(sci_llvm_emitter *e, const char *symbol);
 const sci_llvm_group *sci_llvm_group_of(sci_llvm_emitter *e, uint32_t group);
 
+/* value.c: sine and cosine of one scalar, in one call; what follows finds them computed. Of a vector or a constant: nothing. */
+void sci_llvm_sincos(sci_llvm_emitter *e, sci_val sine, sci_val cosine);
+
 /* stmt.c */
 void sci_llvm_emit_block(sci_llvm_emitter *e, sci_block block);
 

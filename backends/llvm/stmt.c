@@ -1,5 +1,6 @@
 /* Owns statements: loads, stores, assignments, calls, and loops with their loop-carried names. */
 #include "backends/llvm/llvm.h"
+#include "lib/program/walk.h"
 
 static uint32_t level(const sci_llvm_emitter *e) {
   return (uint32_t)e->depth - 1;
@@ -233,7 +234,10 @@ void sci_llvm_emit_block(sci_llvm_emitter *e, sci_block block) {
     switch ((sci_stmt_kind)st->kind) {
     case SCI_S_LOAD: emit_load(e, st); break;
     case SCI_S_STORE: emit_store(e, st); break;
-    case SCI_S_ASSIGN: emit_assign(e, st); break;
+    case SCI_S_ASSIGN:
+      if (i + 1 < block.n && sci_is_sincos(e->store, st, st + 1)) sci_llvm_sincos(e, st->value, st[1].value);
+      emit_assign(e, st);
+      break;
     case SCI_S_LOOP: emit_loop(e, st->loop); break;
     case SCI_S_CALL: emit_call(e, st->call); break;
     }

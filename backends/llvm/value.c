@@ -112,6 +112,38 @@ sci_llvm_slot sci_llvm_slot_of(sci_llvm_emitter *e, sci_val v) {
   return *find(e, v);
 }
 
+/* A place of the function's own for a result that comes through a pointer. */
+static LLVMValueRef cell(const sci_llvm_emitter *e, LLVMTypeRef type) {
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(e->cx);
+  LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(e->function);
+  LLVMValueRef first = LLVMGetFirstInstruction(entry);
+  if (first) LLVMPositionBuilderBefore(b, first);
+  else LLVMPositionBuilderAtEnd(b, entry);
+  LLVMValueRef at = LLVMBuildAlloca(b, type, "");
+  LLVMDisposeBuilder(b);
+  return at;
+}
+
+void sci_llvm_sincos(sci_llvm_emitter *e, sci_val sine, sci_val cosine) {
+  sci_val v[] = {sine, cosine};
+  if (find(e, sine) || find(e, cosine)) return;
+  const sci_value *x = sci_value_at(e->store, sine);
+  sci_llvm_slot angle = sci_llvm_slot_of(e, x->args[0]);
+  if (is_vector(angle.value) || LLVMIsConstant(angle.value)) return;
+  uint32_t level = angle.epoch ? (uint32_t)e->depth - 1 : angle.level;
+  LLVMBuilderRef b = scope_at(e, level)->builder;
+  LLVMTypeRef type = e->types[x->dtype], operands[] = {type, e->ptr, e->ptr};
+  LLVMTypeRef of = LLVMFunctionType(LLVMVoidTypeInContext(e->cx), operands, 3, false);
+  const char *name = x->dtype == SC_FLOAT32 ? "sincosf" : "sincos";
+  LLVMValueRef f = LLVMGetNamedFunction(e->module, name), args[] = {angle.value, cell(e, type), cell(e, type)};
+  if (!f) f = LLVMAddFunction(e->module, name, of);
+  LLVMAddCallSiteAttribute(LLVMBuildCall2(b, of, f, args, 3, ""), SCI_LLVM_FUNCTION, e->nobuiltin);
+  for (int i = 0; i < 2; i++) {
+    LLVMValueRef value = LLVMBuildLoad2(b, type, args[i + 1], "");
+    e->values[v[i]] = (sci_llvm_slot){value, scope_at(e, level)->id, level, angle.epoch ? e->epoch : 0, NULL};
+  }
+}
+
 LLVMValueRef sci_llvm_value(sci_llvm_emitter *e, sci_val v) {
   return sci_llvm_slot_of(e, v).value;
 }

@@ -148,6 +148,14 @@ const sci_proc *sci_proc_renumbered(sci_store *s, const sci_proc *q, uint32_t *n
   return sci_proc_with(s, q, sci_rewrite_block(&r, q->body));
 }
 
+bool sci_is_sincos(const sci_store *s, const sci_stmt *sine, const sci_stmt *cosine) {
+  if (sine->kind != SCI_S_ASSIGN || cosine->kind != SCI_S_ASSIGN || !sine->declare || !cosine->declare) return false;
+  if (s->names[sine->name].is_mutable || s->names[cosine->name].is_mutable) return false;
+  const sci_value *x = sci_value_at(s, sine->value), *y = sci_value_at(s, cosine->value);
+  if (x->kind != SCI_V_OP || y->kind != SCI_V_OP) return false;
+  return x->op == SCI_OP_sin && y->op == SCI_OP_cos && x->args[0] == y->args[0];
+}
+
 void sci_stmt_accesses(const sci_program *p, const sci_stmt *st, sci_access_fn fn, void *user) {
   switch ((sci_stmt_kind)st->kind) {
   case SCI_S_LOAD: fn(user, st->buf, false); break;

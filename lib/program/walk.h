@@ -52,6 +52,10 @@ const sci_proc *sci_proc_with(sci_store *s, const sci_proc *q, sci_block body);
 /* The procedure calling number[i] where it called i; itself when nothing changes. */
 const sci_proc *sci_proc_renumbered(sci_store *s, const sci_proc *q, uint32_t *number);
 
+/* Whether two neighbours name the sine and the cosine of one value: a backend may compute both in one call, of equal
+ * bits. */
+bool sci_is_sincos(const sci_store *s, const sci_stmt *sine, const sci_stmt *cosine);
+
 /* Calls fn for each buffer that a statement touches, those in its body included. */
 typedef void (*sci_access_fn)(void *user, sci_buf b, bool write);
 void sci_stmt_accesses(const sci_program *p, const sci_stmt *st, sci_access_fn fn, void *user);
