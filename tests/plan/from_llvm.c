@@ -124,6 +124,10 @@ static void read_call(reader *r, line l) {
   for (at++; n + 1 < rest && at[n] != '(' && at[n] != '"'; n++) {}
   int op = plan_routine(r->out, at, n);
   if (op >= 0) r->out->nodes[r->node].calls[op]++;
+  if (n >= 6 && !memcmp(at, "sincos", 6)) { /* one call for neighbours of the program */
+    r->out->nodes[r->node].calls[SCI_OP_sin]++;
+    r->out->nodes[r->node].calls[SCI_OP_cos]++;
+  }
   if (n > 4 && !memcmp(at + n - 4, ".raw", 4)) r->out->nodes[r->node].procs++;
 }
 
