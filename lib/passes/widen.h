@@ -15,8 +15,8 @@ typedef struct sci_lane_plan {
 /* The plan of a loop whose body can be spelled in lanes (just entered in `k`). */
 sci_lane_plan sci_lane_plan_of(sci_lane_facts *k, const sci_loop *l, const sci_program *p);
 
-/* The loop's body with its calls expanded, where all of them can be; else the body itself. `calls`: per procedure, from how
- * many places it is called. */
+/* The loop's body with its calls expanded, where all of them can be; else the body itself. `calls`: per procedure, from
+ * how many places it is called. */
 sci_block sci_expand_calls(const sci_program *p, sci_block body, const uint32_t *calls);
 
 #endif

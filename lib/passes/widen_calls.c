@@ -1,5 +1,5 @@
-/* Owns the expansion of calls in the body of a loop that is to run in lanes: what a mapped procedure does becomes part of
- * the loop, so that its scalars become vectors over the iterations. */
+/* Owns the expansion of calls in the body of a loop that is to run in lanes: what a mapped procedure does becomes part
+ * of the loop, so that its scalars become vectors over the iterations. */
 #include "lib/passes/widen.h"
 
 enum { MAX_COPY = 1024 }; /* statements of a procedure that other places call too */

@@ -63,8 +63,10 @@ static void widen_loop(sci_rewriter *r, sci_block_builder *out, const sci_stmt *
 }
 
 static void widen_stmt(sci_rewriter *r, sci_block_builder *out, const sci_stmt *st) {
-  if (st->kind == SCI_S_LOOP) widen_loop(r, out, st);
-  else sci_emit(out, *st);
+  if (st->kind == SCI_S_LOOP)
+    widen_loop(r, out, st);
+  else
+    sci_emit(out, *st);
 }
 
 sci_program *sci_pass_widen_loops(const sci_program *p, int64_t *changes) {
@@ -75,7 +77,8 @@ sci_program *sci_pass_widen_loops(const sci_program *p, int64_t *changes) {
   const sci_proc **procs = SCI_ARRAY(&s->arena, const sci_proc *, p->n_procs);
   sci_rewriter r = {s, widen_stmt, &w};
   /* From the entry down: a callee expanded into a caller's loop is expanded as it was. */
-  for (uint32_t i = p->n_procs; i-- > 0;) procs[i] = sci_proc_with(s, p->procs[i], sci_rewrite_block(&r, p->procs[i]->body));
+  for (uint32_t i = p->n_procs; i-- > 0;)
+    procs[i] = sci_proc_with(s, p->procs[i], sci_rewrite_block(&r, p->procs[i]->body));
   if (!*changes) return NULL;
   sci_program *made = sci_program_with(p, p->n_procs, procs);
   int64_t dropped = 0;

@@ -18,9 +18,12 @@ static void refuse(sci_lane_facts *k, const char *why) {
 }
 
 static void take_dtype(sci_lane_facts *k, unsigned dtype) {
-  if (!sci_is_float((sc_dtype)dtype)) refuse(k, "integers or bools in memory differ between iterations");
-  else if (k->of >= 0 && k->of != (int)dtype) refuse(k, "values of two types differ between iterations");
-  else k->of = (int)dtype;
+  if (!sci_is_float((sc_dtype)dtype))
+    refuse(k, "integers or bools in memory differ between iterations");
+  else if (k->of >= 0 && k->of != (int)dtype)
+    refuse(k, "values of two types differ between iterations");
+  else
+    k->of = (int)dtype;
 }
 
 /* Floats of one type, and masks: comparisons of these and what logic makes of them. */
@@ -54,9 +57,12 @@ uint32_t sci_lane_bits(sci_lane_facts *k, sci_val root) {
     size_t before = k->stack.n;
     for (int i = 0; i < sci_ops[x->op].arity; i++) {
       const sci_value *arg = sci_value_at(k->s, x->args[i]);
-      if (arg->kind != SCI_V_OP) bits |= leaf_bits(k, arg);
-      else if (k->stamp[x->args[i]] == k->epoch) bits |= k->bits[x->args[i]];
-      else sci_vec_push(k->a, &k->stack, x->args[i]);
+      if (arg->kind != SCI_V_OP)
+        bits |= leaf_bits(k, arg);
+      else if (k->stamp[x->args[i]] == k->epoch)
+        bits |= k->bits[x->args[i]];
+      else
+        sci_vec_push(k->a, &k->stack, x->args[i]);
     }
     if (k->stack.n != before) continue;
     if (bits & SCI_LANE_VARIES) check_op(k, x);
@@ -84,7 +90,9 @@ sci_access sci_access_of(sci_lane_facts *k, sci_val index) {
   }
   if (__builtin_mul_overflow(stride, k->loop->step, &stride) || stride > INT32_MAX || stride < -INT32_MAX)
     return (sci_access){SCI_ACCESS_GATHERED, 0};
-  return (sci_access){stride == 0 ? SCI_ACCESS_UNIFORM : stride == 1 ? SCI_ACCESS_CONTIGUOUS : SCI_ACCESS_STRIDED,
+  return (sci_access){stride == 0   ? SCI_ACCESS_UNIFORM
+                      : stride == 1 ? SCI_ACCESS_CONTIGUOUS
+                                    : SCI_ACCESS_STRIDED,
                       stride};
 }
 
@@ -133,7 +141,8 @@ static void visit_assign(sci_lane_facts *k, const sci_stmt *st) {
   uint32_t bits = sci_lane_bits(k, st->value);
   if (bits & SCI_LANE_INDEX) refuse(k, "the loop's variable is more than an index");
   if (!(bits & SCI_LANE_VARIES)) return;
-  if (sci_value_at(k->s, st->value)->dtype == SC_BOOL && k->s->names[st->name].is_mutable) refuse(k, "a condition is carried");
+  if (sci_value_at(k->s, st->value)->dtype == SC_BOOL && k->s->names[st->name].is_mutable)
+    refuse(k, "a condition is carried");
   if (sci_value_at(k->s, st->value)->dtype != SC_BOOL) take_dtype(k, sci_value_at(k->s, st->value)->dtype);
   set_varying(k, st->name);
 }
@@ -250,7 +259,8 @@ sci_runs sci_lane_runs(sci_lane_facts *k, sci_block b) {
   qsort(c, n, sizeof *c, by_element);
   bool twice = false; /* the run begins with an element that the one before ends with */
   for (uint32_t i = 0, j; i < n; i = j) {
-    for (j = i + 1; j < n && follows(&c[j - 1], &c[j], 1); j++) {}
+    for (j = i + 1; j < n && follows(&c[j - 1], &c[j], 1); j++) {
+    }
     bool again = j < n && follows(&c[j - 1], &c[j], 0);
     if (j - i > 1 && !twice && !again) {
       add_run(k, &r, c + i, j - i, i);

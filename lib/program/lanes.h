@@ -64,8 +64,8 @@ sci_access sci_access_of(sci_lane_facts *k, sci_val index);
 /* Statements of a block (loads, or stores side by side) that together access consecutive elements in every iteration:
  * in lanes, they are loaded or stored whole and transposed. A run is spelled at its first statement in the block. */
 typedef struct sci_run {
-  uint32_t first, n;  /* statements in `order`: by ascending element, each element once */
-  sci_access access;  /* strided */
+  uint32_t first, n; /* statements in `order`: by ascending element, each element once */
+  sci_access access; /* strided */
 } sci_run;
 typedef struct sci_runs {
   uint32_t *of;    /* per statement: run + 1; 0: on its own */
