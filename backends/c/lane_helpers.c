@@ -234,11 +234,20 @@ static const char *isa_macro(unsigned isa) {
   return "__STDC__";
 }
 
-/* The instruction set that comes with a width where the program names none. */
-static sc_isa isa_for(const c_render *r, const naming *n, int width) {
-  if (r->p->target.isa != SC_ISA_GENERIC) return r->p->target.isa;
-  int bytes = width * (int)sc_dtype_size(n->dtype);
-  return bytes >= 64 ? SC_ISA_X86_64_V4 : bytes >= 32 ? SC_ISA_X86_64_V3 : SC_ISA_X86_64;
+/* The instruction sets that a file may be compiled for, the richest first: the program's, or any where it names none. */
+static const sc_isa any_isa[] = {SC_ISA_X86_64_V4, SC_ISA_X86_64_V3, SC_ISA_X86_64, SC_ISA_ARMV8_A};
+enum { ISAS = sizeof any_isa / sizeof *any_isa };
+
+/* The routines for a width, each with the least that it needs: later ones are for builds that lack what earlier ones need. */
+static int routines_for(const c_render *r, const naming *n, int op, int width, sci_vector_routine found[ISAS]) {
+  bool generic = r->p->target.isa == SC_ISA_GENERIC;
+  int many = 0;
+  for (int i = 0; i < (generic ? ISAS : 1); i++) {
+    sci_vector_routine *v = &found[many];
+    if (!sci_vector_routine_find(&r->p->vector, generic ? any_isa[i] : r->p->target.isa, op, n->dtype, width, v)) continue;
+    many += !many || strcmp(v->name, found[many - 1].name) != 0;
+  }
+  return many;
 }
 
 static void put_condition(sci_text *out, const naming *n, const char *directive, int width, unsigned isa) {
@@ -250,13 +259,15 @@ static void put_condition(sci_text *out, const naming *n, const char *directive,
 static void put_math(const c_render *r, sci_text *out, const naming *n, int op) {
   const char *name = sci_ops[op].name;
   bool two = sci_ops[op].arity == 2;
-  sci_vector_routine v;
+  sci_vector_routine v[ISAS];
   int narrowest = n->is_auto ? 2 : n->lanes;
   for (int width = narrowest; width <= n->lanes; width *= 2) {
-    if (!sci_vector_routine_find(&r->p->vector, isa_for(r, n, width), op, n->dtype, width, &v)) continue;
-    put_condition(out, n, "#if ", width, v.isa);
-    put_prototype(out, n, &v, op);
-    sci_put(out, "#endif\n");
+    int many = routines_for(r, n, op, width, v);
+    for (int i = 0; i < many; i++) {
+      put_condition(out, n, "#if ", width, v[i].isa);
+      put_prototype(out, n, &v[i], op);
+      sci_put(out, "#endif\n");
+    }
   }
   sci_putf(out, "#ifndef SCALY_HAS_%s_%s\n#define SCALY_HAS_%s_%s\nstatic SCALY_INLINE ", name, n->suffix, name, n->suffix);
   put_template(out, n, "@V scaly_");
@@ -264,10 +275,11 @@ static void put_math(const c_render *r, sci_text *out, const naming *n, int op) 
   put_template(out, n, two ? "@V a, @V b) {\n" : "@V a) {\n");
   bool any = false;
   for (int width = narrowest; width <= n->lanes; width *= 2) {
-    if (!sci_vector_routine_find(&r->p->vector, isa_for(r, n, width), op, n->dtype, width, &v)) continue;
-    put_condition(out, n, any ? "#elif " : "#if ", width, v.isa);
-    put_calls(out, n, &v, op, width);
-    any = true;
+    int many = routines_for(r, n, op, width, v);
+    for (int i = 0; i < many; i++, any = true) {
+      put_condition(out, n, any ? "#elif " : "#if ", width, v[i].isa);
+      put_calls(out, n, &v[i], op, width);
+    }
   }
   if (any) sci_put(out, "#else\n");
   put_template(out, n, "  @V r = a;\n  for (int i = 0; i < @W; i++) SCALY_AT(r, i) = ");

@@ -53,3 +53,25 @@ diff -r dir first || fail "a failed export changed the folder"
 mkdir fresh
 (trap '' XFSZ; ulimit -f 1; "$SCALY" export f.scaly:f -o fresh >out 2>err)
 [ -z "$(ls -A fresh)" ] || fail "a failed export left files" "$(ls -A fresh)"
+
+# Vector math in a module: the recipe says what to link, and a build without it is refused.
+echo 'expr.func @v(%x: tensor<16xfloat64>) -> (%y, %z) { return tan(%x), sum(%x) }' >v.scaly
+mkdir vector
+good export v.scaly --vector-libm glibc --vector-accuracy 3.5 -o vector
+grep -q 'vector_libm=glibc' vector/v.c && grep -q 'libmvec of glibc 2.35 or newer in lanes (errors up to 3.5 ULP)' vector/v.c ||
+  fail "the recipe does not name the library"
+grep -q 'Link with: -lmvec -lm' vector/v.h || fail "the header does not say what to link"
+grep -q '__GLIBC_MINOR__ >= 35' vector/v.c || fail "an older glibc is not refused"
+if [ "$(uname -m)" = x86_64 ]; then
+  for flags in "-march=x86-64" "-march=x86-64-v3" "-DSCALY_LANES=8"; do
+    # shellcheck disable=SC2086
+    cc -O2 $flags -fno-math-errno -ffp-contract=off -c vector/v.c -o v.o && nm v.o | grep -q '_ZGV.N.v_tan' || fail "no call of libmvec, $flags"
+  done
+  cc -O2 -DSCALY_LANES=1 -fno-math-errno -ffp-contract=off -c vector/v.c -o v.o || fail "one lane does not compile"
+fi
+good export v.scaly --vector-libm sleef --cpu armv8-a -o vector
+grep -q 'Sleef_tand2_u35advsimd' vector/v.c && grep -q 'Link with: -lsleef -lm' vector/v.c || fail "no SLEEF for AArch64"
+good export v.scaly --vector-libm glibc --cpu armv8-a -o vector
+if grep -q 'ZGV\|lmvec' vector/v.c; then fail "libmvec on AArch64"; fi
+good export v.scaly -o vector
+if grep -q 'ZGV\|lmvec' vector/v.c; then fail "vector math that nobody asked for"; fi
