@@ -1,7 +1,7 @@
 /* Owns reading the plan off a program: what the backends are told. */
 #include <stdlib.h>
 
-#include "lib/program/program.h"
+#include "lib/program/lanes.h"
 #include "tests/plan/plan.h"
 
 typedef struct reader {
@@ -38,7 +38,10 @@ static void read_stmt(reader *r, int node, const sci_stmt *st) {
     const sci_loop *l = st->loop;
     int inner = plan_open(r->out, node);
     plan_node *n = &r->out->nodes[inner];
-    n->start = l->start, n->step = l->step, n->trips = sci_loop_trips(l);
+    n->lanes = sci_loop_lanes(l, r->p->target.lanes);
+    int64_t trips = sci_loop_trips(l), chunks = trips / n->lanes;
+    bool rest = trips % n->lanes && (l->tail == SCI_TAIL_OVERLAP || l->tail == SCI_TAIL_ALL); /* in the same loop */
+    n->start = l->start, n->step = l->step * n->lanes, n->trips = chunks + rest;
     read_block(r, inner, l->body);
     return;
   }

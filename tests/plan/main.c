@@ -116,6 +116,65 @@ static bool make(job *j) {
   return true;
 }
 
+/* ---- lanes ---- */
+
+/* The loops by several iterations that hold no other, in order: one line each. A single chunk is no loop everywhere, so it is left out. */
+static char *leaves_of(plan *p) {
+  size_t cap = 128 * (size_t)(p->n + 1), n = 0;
+  char *text = calloc(1, cap);
+  for (int i = 0; text && i < p->n; i++) {
+    const plan_node *node = &p->nodes[i];
+    bool leaf = node->parent >= 0 && node->trips > 1 && node->step > 1 && (i + 1 == p->n || p->nodes[i + 1].parent != i);
+    if (leaf)
+      n += (size_t)snprintf(text + n, cap - n, "from %lld step %lld trips %lld lanes %d\n", (long long)node->start, (long long)node->step,
+                            (long long)node->trips, node->lanes);
+  }
+  plan_free(p);
+  return text;
+}
+
+static int compare_leaves(const char *file, const char *what, const char *expected, char *found, bool expect_same) {
+  bool same = expected && found && !strcmp(expected, found);
+  if (same != expect_same) printf("%s: lanes in %s: %s\n---- program\n%s---- found\n%s", file, what, expect_same ? "differ" : "unnoticed", expected, found);
+  free(found);
+  return same != expect_same;
+}
+
+/* The same loops in four lanes, in both backends; and one of them without. */
+static int run_lanes(const char *file) {
+  sc_context *cx = sc_context_create(NULL);
+  char *text = read_file(file);
+  sc_module_text *m = sc_parse(cx, text, strlen(text), file);
+  sc_function *f = m ? sc_module_text_find(m, NULL) : NULL;
+  free(text);
+  sc_target target;
+  sc_target_preset("native", &target);
+  target.lanes = 4;
+  sc_program *p = f ? sc_lower(f, &(sc_lower_options){.target = &target}) : NULL;
+  int failures = p == NULL;
+  plan expected = {0};
+  if (p) plan_of_program(&expected, p);
+  char *leaves = leaves_of(&expected);
+  for (int scalar = 0; p && scalar < 2; scalar++) {
+    sc_module *c = sc_render_c_program(p, &(sc_c_options){.lanes = scalar ? SC_LANES_1 : SC_LANES_4});
+    plan found = {0};
+    bool parsed = plan_of_c(&found, sc_module_source(c), sc_module_header(c), sc_module_name(c), &target);
+    failures += !parsed + compare_leaves(file, "C", leaves, leaves_of(&found), !scalar || !strstr(leaves, "lanes 4"));
+    sc_module_destroy(c);
+  }
+#ifdef SCALY_TEST_LLVM
+  char *llvm = p ? sc_emit_llvm(p, SC_EMIT_LLVM, &(sc_jit_options){.plugin_dir = SCALY_TEST_PLUGIN_DIR}, NULL) : NULL;
+  plan found = {0};
+  if (llvm) failures += !plan_of_llvm(&found, llvm) + compare_leaves(file, "LLVM", leaves, leaves_of(&found), true);
+  sc_string_free(cx, llvm);
+#endif
+  free(leaves);
+  sc_program_destroy(p);
+  sc_module_text_free(m);
+  sc_context_destroy(cx);
+  return failures;
+}
+
 static int run(const char *file, bool damage) {
   job j = {.file = file, .cx = sc_context_create(NULL)};
   if (make(&j)) {
@@ -136,7 +195,7 @@ static int run(const char *file, bool damage) {
 
 int main(int argc, char **argv) {
   int failures = 0;
-  for (int i = 1; i < argc; i++) failures += run(argv[i], i == 1);
+  for (int i = 1; i < argc; i++) failures += run(argv[i], i == 1) + run_lanes(argv[i]);
   printf("%d files, %d failures\n", argc - 1, failures);
   return failures || argc < 2;
 }
