@@ -4,7 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { LEFT = 58, RIGHT = 14, TOP = 30, BOTTOM = 42, LEGEND = 22, BAR = 14, PITCH = 22, CHARACTER = 7, VALUES = 80 };
+/* Margins and sizes, in pixels. */
+static const double LEFT = 58, RIGHT = 14, TOP = 30, BOTTOM = 42, LEGEND = 22, BAR = 14, PITCH = 22, CHARACTER = 7,
+                    VALUES = 80;
 
 void plot_text(FILE *to, const char *s) {
   for (; *s; s++) {
@@ -143,7 +145,7 @@ void plot_lines(FILE *to, const plot_frame *f, const plot_series *series, size_t
   fputs("<g class=\"axis\">\n", to);
   axis(to, &y, false, LEFT, f->width - RIGHT);
   axis(to, &x, true, bottom, 0);
-  fprintf(to, "<path d=\"M%d %d V%.1f H%.1f\"/>\n", LEFT, TOP, bottom, f->width - RIGHT);
+  fprintf(to, "<path d=\"M%.0f %.0f V%.1f H%.1f\"/>\n", LEFT, TOP, bottom, f->width - RIGHT);
   text_at(to, (LEFT + f->width - RIGHT) / 2, bottom + 34, "middle", "label", f->x_label);
   fprintf(to, "<text transform=\"translate(14 %.1f) rotate(-90)\" text-anchor=\"middle\" class=\"label\">",
           (TOP + bottom) / 2);
@@ -185,18 +187,18 @@ void plot_bars(FILE *to, const plot_frame *f, const plot_bar *bars, size_t n, do
   for (double v = 0; v <= most * 1.0001; v += step) {
     char text[32];
     tick_text(text, sizeof text, v);
-    fprintf(to, "<g class=\"grid\"><line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%.1f\"/></g>\n", left + v * unit, TOP,
+    fprintf(to, "<g class=\"grid\"><line x1=\"%.1f\" y1=\"%.0f\" x2=\"%.1f\" y2=\"%.1f\"/></g>\n", left + v * unit, TOP,
             left + v * unit, bottom);
     text_at(to, left + v * unit, bottom + 16, "middle", "tick", v == 0 ? "0" : text);
   }
-  fprintf(to, "<path d=\"M%.1f %d V%.1f H%.1f\"/>\n", left, TOP, bottom, right);
+  fprintf(to, "<path d=\"M%.1f %.0f V%.1f H%.1f\"/>\n", left, TOP, bottom, right);
   text_at(to, (left + right) / 2, bottom + 33, "middle", "label", f->x_label);
   fputs("</g>\n<g class=\"data\">\n", to);
   for (size_t i = 0; i < n; i++) {
     double y = TOP + 8 + (double)i * PITCH, width = fmax(bars[i].value * unit, 0.5);
     text_at(to, left - 8, y + 11, "end", NULL, bars[i].name);
-    fprintf(to, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" rx=\"2\" class=\"point c%zu\"><title>", left,
-            y, width, BAR, bars[i].color % 8);
+    fprintf(to, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.0f\" rx=\"2\" class=\"point c%zu\"><title>",
+            left, y, width, BAR, bars[i].color % 8);
     plot_text(to, bars[i].name);
     fputs(": ", to);
     plot_text(to, bars[i].text);
@@ -205,7 +207,7 @@ void plot_bars(FILE *to, const plot_frame *f, const plot_bar *bars, size_t n, do
   }
   fputs("</g>\n", to);
   if (mark > 0)
-    fprintf(to, "<line class=\"mark\" x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%.1f\"/>\n", left + mark * unit, TOP,
+    fprintf(to, "<line class=\"mark\" x1=\"%.1f\" y1=\"%.0f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", left + mark * unit, TOP,
             left + mark * unit, bottom);
   legend(to, left, whole.height - 8, entries, n_entries);
   fputs("</svg>\n", to);
