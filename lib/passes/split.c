@@ -10,7 +10,7 @@
 #include "lib/program/map.h"
 #include "lib/program/walk.h"
 
-enum { CALLER = UINT32_MAX - 1 }; /* the piece of names defined outside the run */
+static const uint32_t CALLER = UINT32_MAX - 1; /* the piece of names defined outside the run */
 
 typedef struct splitting {
   sci_store *s;
