@@ -184,15 +184,24 @@ static void put_lanewise(sci_text *out, const naming *n, const char *op, const c
   put_function(out, n, op, text);
 }
 
-static const char fused[] = "@V scaly_fma_@s(@V a, @V b, @V c) {\n"
-                            "#ifndef %s\n  return a * b + c;\n"
-                            "#elif defined(SCALY_ELEMENTWISE)\n  return __builtin_elementwise_fma(a, b, c);\n"
-                            "#else\n  @V r = a;\n  for (int i = 0; i < @W; i++) SCALY_AT(r, i) = __builtin_fma@f(@a, @b, @c);\n  return r;\n#endif\n}\n";
+/* gcc, and clang before its elementwise builtins, see many loops over lanes as one instruction, but not all. */
+static void put_fma_builtins(sci_text *out, const naming *n) {
+  int size = (int)sc_dtype_size(n->dtype);
+  for (int bytes = 16; bytes <= 32; bytes *= 2) {
+    if (n->is_auto ? bytes > n->lanes * size : bytes != n->lanes * size) continue;
+    sci_put(out, "#elif defined(__GNUC__) && defined(__FMA__)");
+    if (n->is_auto) sci_putf(out, " && %s == %d", n->count, bytes / size);
+    sci_putf(out, "\n  return __builtin_ia32_vfmaddp%s%s(a, b, c);\n", n->dtype == SC_FLOAT32 ? "s" : "d", bytes == 32 ? "256" : "");
+  }
+}
 
 static void put_fma(sci_text *out, const naming *n) {
-  char text[512];
-  snprintf(text, sizeof text, fused, n->dtype == SC_FLOAT32 ? "SCALY_FUSES_F32" : "SCALY_FUSES_F64");
-  put_function(out, n, "fma", text);
+  put_template(out, n, "#ifndef SCALY_HAS_fma_@s\n#define SCALY_HAS_fma_@s\nstatic SCALY_INLINE @V scaly_fma_@s(@V a, @V b, @V c) {\n");
+  sci_putf(out, "#ifndef SCALY_FUSES_%s\n  return a * b + c;\n", n->dtype == SC_FLOAT32 ? "F32" : "F64");
+  sci_put(out, "#elif defined(SCALY_ELEMENTWISE)\n  return __builtin_elementwise_fma(a, b, c);\n");
+  put_fma_builtins(out, n);
+  put_template(out, n, "#else\n  @V r = a;\n  for (int i = 0; i < @W; i++) SCALY_AT(r, i) = __builtin_fma@f(@a, @b, @c);\n  return r;\n"
+                       "#endif\n}\n#endif\n\n");
 }
 
 /* ---- math routines ---- */
