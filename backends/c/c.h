@@ -83,8 +83,8 @@ typedef struct c_lanes {
   const sci_loop *loop; /* NULL: none */
   sci_lane_facts facts;
   c_lane_type *type;
-  char suffix[8];  /* f64x4 */
-  char count[16];  /* how many lanes: a number, or a macro */
+  char suffix[24]; /* f64x4 */
+  char count[32];  /* how many lanes: a number, or a macro */
   int lanes;       /* 0: the preprocessor decides */
   bool partial;    /* the last chunk has fewer iterations than lanes */
   uint32_t *block_of, *place_in; /* per name: the array it was loaded into, plus one, and where */
