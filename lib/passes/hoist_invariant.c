@@ -23,7 +23,8 @@ typedef struct hoisting {
   sci_store *s;
   sci_arena *a;
   uint32_t *of_name, *of_var; /* levels */
-  uint32_t n_names, n_vars;
+  uint32_t n_names;
+  sci_map same; /* names that turned out to hold what another name does: that one's value */
   sci_map of_value;
   level levels[MAX_LEVELS];
   uint32_t depth;
@@ -77,7 +78,8 @@ static sci_val named(hoisting *x, sci_val v, uint32_t at) {
   level *l = &x->levels[at];
   uint32_t known = sci_map_get(&l->hoisted, v);
   if (known != UINT32_MAX) return known;
-  sci_val made = sci_emit_let(&l->out, x->s, rewrite(x, v, at), NULL);
+  sci_val made = rewrite(x, v, at);
+  if (sci_value_at(x->s, made)->kind == SCI_V_OP) made = sci_emit_let(&l->out, x->s, made, NULL);
   sci_map_set(&l->hoisted, v, made);
   ++*x->changes;
   return made;
@@ -87,6 +89,8 @@ static sci_val named(hoisting *x, sci_val v, uint32_t at) {
  * is. */
 static sci_val rewrite_at(hoisting *x, sci_val v, uint32_t depth, int bound) {
   const sci_value value = *sci_value_at(x->s, v);
+  uint32_t other = value.kind == SCI_V_NAME ? sci_map_get(&x->same, value.args[0]) : UINT32_MAX;
+  if (other != UINT32_MAX) return other;
   if (value.kind != SCI_V_OP || !bound) return v;
   uint32_t known = sci_map_get(&x->levels[depth].hoisted, v);
   if (known == UINT32_MAX) known = sci_map_get(&x->levels[depth].memo, v);
@@ -179,6 +183,9 @@ static void visit(hoisting *x, const sci_stmt *st) {
   bool is_mutable = st->kind == SCI_S_ASSIGN && sci_value_at(x->s, st->value)->flags & SCI_VAL_MUTABLE;
   uint32_t at = is_let && !is_mutable ? level_of(x, st->value) : x->depth;
   if (st->value != SCI_NIL) copy.value = rewrite(x, st->value, at);
+  if (is_let && sci_value_at(x->s, copy.value)->kind == SCI_V_NAME &&
+      !sci_is_int((sc_dtype)sci_value_at(x->s, copy.value)->dtype))
+    sci_map_set(&x->same, st->name, copy.value); /* the name stays for what the rewriting does not reach */
   if (st->kind == SCI_S_ASSIGN)
     emit_at(x, copy, is_let ? at : x->depth);
   else
@@ -206,6 +213,7 @@ sci_program *sci_pass_hoist_invariant(const sci_program *p, int64_t *changes) {
   x->of_name = SCI_ZEROS(x->a, uint32_t, s->n_names);
   x->of_var = SCI_ZEROS(x->a, uint32_t, s->n_vars);
   sci_map_init(&x->of_value, x->a);
+  sci_map_init(&x->same, x->a);
   for (int i = 0; i < MAX_LEVELS; i++) {
     sci_map_init(&x->levels[i].hoisted, x->a);
     sci_map_init(&x->levels[i].memo, x->a);
