@@ -69,6 +69,12 @@ static LLVMValueRef call(sci_llvm_emitter *e, LLVMBuilderRef b, sci_op op, const
   return sci_llvm_call_routine(e, b, name, type, args, n);
 }
 
+/* An operand of a select. LLVM 19's fast selection of instructions makes a scalar select a blend of whole registers and lets it read its
+ * operand from memory, all 16 bytes of it, past the end of a buffer; a freeze in between, which costs nothing, keeps the load apart. */
+static LLVMValueRef chosen(LLVMBuilderRef b, LLVMValueRef v) {
+  return LLVMIsALoadInst(v) ? LLVMBuildFreeze(b, v, "") : v;
+}
+
 /* Integer division: x / 0 is 0 and x / -1 wraps; the remainder is x - (x / y) * y. The divisor that is handed to the processor
  * is never one it would trap on, so the operation may be placed anywhere. */
 static LLVMValueRef divide(LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, bool remainder) {
@@ -145,7 +151,7 @@ static LLVMValueRef by_name(sci_llvm_emitter *e, LLVMBuilderRef b, sci_op op, sc
   case SCI_OP_isfinite: return LLVMBuildFCmp(b, LLVMRealOLT, same_type(e, b, "llvm.fabs", x, 1), number(x[0], INFINITY), "");
   case SCI_OP_isnan: return LLVMBuildFCmp(b, LLVMRealUNO, x[0], x[0], "");
   case SCI_OP_not: return LLVMBuildNot(b, x[0], "");
-  case SCI_OP_select: return LLVMBuildSelect(b, x[0], x[1], x[2], "");
+  case SCI_OP_select: return LLVMBuildSelect(b, x[0], chosen(b, x[1]), chosen(b, x[2]), "");
   case SCI_OP_cast: return cast(e, b, from, to, x[0]);
   case SCI_OP_fma: return fused(e, b, x);
   }
