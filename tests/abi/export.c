@@ -342,6 +342,7 @@ static sc_program *lower_function(sc_context *cx, const char *text, const char *
   sc_request parsed[32];
   sc_module_text *t = sc_parse(cx, text, strlen(text), file);
   sc_function *f = t ? sc_module_text_find(t, NULL) : NULL;
+  sc_module_text_free(t);
   for (size_t i = 0; f && i < n && i < 32; i++)
     if (sc_request_parse(cx, requests[i], &parsed[i]) != SC_OK) return NULL;
   if (f && n) f = sc_function_derive(f, NULL, parsed, n, NULL);

@@ -30,6 +30,7 @@ static sc_function *read_function(sc_context *cx, const char *path, char **reque
   char *text = read_file(path, &size);
   sc_module_text *t = sc_parse(cx, text, size, path);
   sc_function *f = t ? sc_module_text_find(t, NULL) : NULL;
+  sc_module_text_free(t);
   for (size_t i = 0; f && i < n && i < 32; i++)
     if (sc_request_parse(cx, requests[i], &parsed[i]) != SC_OK) f = NULL;
   if (f && n) f = sc_function_derive(f, NULL, parsed, n, NULL);
