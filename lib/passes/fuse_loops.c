@@ -91,8 +91,7 @@ static void survey(fusing *x, const sci_loop *l, window_set *set) {
     if (st->kind != SCI_S_LOAD && st->kind != SCI_S_STORE) continue;
     int64_t shift;
     window one = {.storage = sci_storage(x->s, st->buf, &shift), .written = st->kind == SCI_S_STORE};
-    uint8_t space = x->s->bufs[one.storage].space;
-    if (space == SCI_SPACE_INPUT || space == SCI_SPACE_CONSTANT) continue;
+    if (sci_is_readonly(x->s, one.storage)) continue;
     one.known = split_index(x, l, st->index, &one);
     one.lo += shift;
     one.hi += shift;
@@ -147,14 +146,7 @@ static void join(fusing *x, const sci_stmt *st) {
 
 /* It may go before the loop that it stands behind. */
 static bool may_move(const fusing *x, const sci_stmt *st) {
-  int64_t offset;
-  if (st->kind == SCI_S_LOAD) {
-    uint8_t space = x->s->bufs[sci_storage(x->s, st->buf, &offset)].space;
-    return (space == SCI_SPACE_INPUT || space == SCI_SPACE_CONSTANT) &&
-           !(sci_value_at(x->s, st->index)->flags & SCI_VAL_MUTABLE);
-  }
-  return st->kind == SCI_S_ASSIGN && st->declare && !x->s->names[st->name].is_mutable &&
-         !(sci_value_at(x->s, st->value)->flags & SCI_VAL_MUTABLE);
+  return sci_is_pure(x->s, st) && (st->kind != SCI_S_LOAD || sci_is_readonly(x->s, st->buf));
 }
 
 static sci_block fuse_block(fusing *x, sci_block b);

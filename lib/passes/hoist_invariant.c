@@ -179,7 +179,7 @@ static void visit(hoisting *x, const sci_stmt *st) {
     return;
   }
   sci_stmt copy = *st;
-  bool is_let = st->kind == SCI_S_ASSIGN && st->declare && !x->s->names[st->name].is_mutable;
+  bool is_let = sci_is_let(x->s, st);
   bool is_mutable = st->kind == SCI_S_ASSIGN && sci_value_at(x->s, st->value)->flags & SCI_VAL_MUTABLE;
   uint32_t at = is_let && !is_mutable ? level_of(x, st->value) : x->depth;
   if (st->value != SCI_NIL) copy.value = rewrite(x, st->value, at);

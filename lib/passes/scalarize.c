@@ -146,13 +146,9 @@ static element locate(symbolic *x, sci_buf b, sci_val index) {
   return (element){target, constant ? sci_idx_add(x->s, at, sci_val_int(x->s, constant)) : at};
 }
 
-static bool is_read_only(const symbolic *x, sci_buf b) {
-  return x->s->bufs[b].space == SCI_SPACE_INPUT || x->s->bufs[b].space == SCI_SPACE_CONSTANT;
-}
-
 /* A written buffer is tracked under one base: when another comes, its stores are made and what was known is forgotten. */
 static void rebase(symbolic *x, element e, sci_block_builder *out) {
-  if (is_read_only(x, e.buf)) return;
+  if (sci_is_readonly(x->s, e.buf)) return;
   sci_val base = sci_index_base(x->s, e.index);
   sci_memory_cover(&x->memory, e.buf);
   if (x->memory.base[e.buf] == base) return;

@@ -85,9 +85,8 @@ static void demand_block(scheduling *x, sci_block_builder *out, sci_block b) {
 static void expose(scheduling *x, const sci_stmt *load) {
   int64_t offset;
   sci_buf storage = sci_storage(x->s, load->buf, &offset);
-  uint8_t space = x->s->bufs[storage].space;
   sci_val value = x->s->names[load->name].value;
-  if (space == SCI_SPACE_INPUT || space == SCI_SPACE_CONSTANT || value == SCI_NIL) return;
+  if (sci_is_readonly(x->s, storage) || value == SCI_NIL) return;
   uint32_t at = sci_map_get(&x->writable, storage);
   if (at == UINT32_MAX) {
     at = (uint32_t)x->exposed.n;
@@ -115,14 +114,8 @@ static void flush_for(scheduling *x, sci_block_builder *out, const sci_stmt *st)
 
 /* ---- blocks ---- */
 
-static bool may_wait(const scheduling *x, const sci_stmt *st) {
-  if (st->kind == SCI_S_LOAD) return !(sci_value_at(x->s, st->index)->flags & SCI_VAL_MUTABLE);
-  if (st->kind != SCI_S_ASSIGN || !st->declare || x->s->names[st->name].is_mutable) return false;
-  return !(sci_value_at(x->s, st->value)->flags & SCI_VAL_MUTABLE);
-}
-
 static void visit(scheduling *x, sci_block_builder *out, const sci_stmt *st) {
-  if (may_wait(x, st)) {
+  if (sci_is_pure(x->s, st)) {
     x->waiting[st->name] = st;
     if (st->kind == SCI_S_LOAD) expose(x, st);
     return;

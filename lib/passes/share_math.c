@@ -38,12 +38,12 @@ static void find(sharing *x, sci_val v) {
   for (int i = 0; i < sci_ops[value->op].arity; i++) find(x, value->args[i]);
 }
 
-static const pair *pair_of(const sharing *x, sci_val v, int *which) {
+static pair *pair_of(const sharing *x, sci_val v, int *which) {
   const sci_value *value = sci_value_at(x->s, v);
   *which = value->kind == SCI_V_OP && value->op == SCI_OP_cos;
   if (value->kind != SCI_V_OP || (value->op != SCI_OP_sin && value->op != SCI_OP_cos)) return NULL;
   uint32_t at = sci_map_get(&x->at, value->args[0]);
-  const pair *p = at == UINT32_MAX ? NULL : &x->pairs.data[at];
+  pair *p = at == UINT32_MAX ? NULL : &x->pairs.data[at];
   return p && p->of[0] != SCI_NIL && p->of[1] != SCI_NIL ? p : NULL;
 }
 
@@ -62,16 +62,12 @@ static sci_val replaced(sharing *x, sci_val v) {
   return same ? v : sci_val_op(x->s, (sci_op)value.op, (sc_dtype)value.dtype, value.args);
 }
 
-static bool is_let(const sharing *x, const sci_stmt *st) {
-  return st->kind == SCI_S_ASSIGN && st->declare && !x->s->names[st->name].is_mutable;
-}
-
 /* Names that stand for one of a pair already stay its names. */
 static void take_names(sharing *x, sci_block b) {
   int which;
   for (uint32_t i = 0; i < b.n; i++) {
-    const pair *p = is_let(x, &b.stmts[i]) ? pair_of(x, b.stmts[i].value, &which) : NULL;
-    if (p) ((pair *)(uintptr_t)p)->name[which] = b.stmts[i].name;
+    pair *p = sci_is_let(x->s, &b.stmts[i]) ? pair_of(x, b.stmts[i].value, &which) : NULL;
+    if (p) p->name[which] = b.stmts[i].name;
   }
 }
 
@@ -105,7 +101,7 @@ static sci_block share_block(sharing *x, sci_block b);
 static void put(sharing *x, const sci_stmt *st, sci_block_builder *out) {
   sci_stmt copy = *st;
   int which;
-  if (is_let(x, st) && pair_of(x, st->value, &which)) return; /* it is part of the pair */
+  if (sci_is_let(x->s, st) && pair_of(x, st->value, &which)) return; /* it is part of the pair */
   if (st->kind == SCI_S_STORE || st->kind == SCI_S_ASSIGN) copy.value = replaced(x, st->value);
   sci_emit(out, copy);
 }

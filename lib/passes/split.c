@@ -83,13 +83,10 @@ static bool defines(const sci_stmt *st) {
 }
 
 static void define(splitting *x, const sci_stmt *st, uint32_t number) {
-  int64_t offset;
   if (!defines(st)) return;
   x->piece_of[st->name] = number + 1;
   x->slot[st->name] = 0;
-  if (st->kind != SCI_S_LOAD || sci_value_at(x->s, st->index)->flags & SCI_VAL_MUTABLE) return;
-  uint8_t space = x->s->bufs[sci_storage(x->s, st->buf, &offset)].space;
-  if (space == SCI_SPACE_INPUT || space == SCI_SPACE_CONSTANT) x->repeats[st->name] = st;
+  if (st->kind == SCI_S_LOAD && sci_is_pure(x->s, st) && sci_is_readonly(x->s, st->buf)) x->repeats[st->name] = st;
 }
 
 /* Elements in order of definition. */
@@ -262,11 +259,8 @@ static void split_run(splitting *x, sci_block b, span run, sci_block_builder *ou
 }
 
 static bool is_straight(const splitting *x, const sci_stmt *st) {
-  if (st->kind == SCI_S_LOOP || st->kind == SCI_S_CALL) return false;
-  if (st->kind == SCI_S_ASSIGN && (!st->declare || x->s->names[st->name].is_mutable)) return false;
-  uint32_t flags = st->index == SCI_NIL ? 0 : sci_value_at(x->s, st->index)->flags;
-  if (st->value != SCI_NIL) flags |= sci_value_at(x->s, st->value)->flags;
-  return !(flags & SCI_VAL_MUTABLE);
+  if (st->kind != SCI_S_STORE) return sci_is_pure(x->s, st);
+  return !((sci_value_at(x->s, st->index)->flags | sci_value_at(x->s, st->value)->flags) & SCI_VAL_MUTABLE);
 }
 
 /* The run that starts at `begin`, empty when the statement there is none, and what it weighs. */

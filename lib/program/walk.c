@@ -148,9 +148,23 @@ const sci_proc *sci_proc_renumbered(sci_store *s, const sci_proc *q, uint32_t *n
   return sci_proc_with(s, q, sci_rewrite_block(&r, q->body));
 }
 
+bool sci_is_readonly(const sci_store *s, sci_buf b) {
+  int64_t offset;
+  uint8_t space = s->bufs[sci_storage(s, b, &offset)].space;
+  return space == SCI_SPACE_INPUT || space == SCI_SPACE_CONSTANT;
+}
+
+bool sci_is_let(const sci_store *s, const sci_stmt *st) {
+  return st->kind == SCI_S_ASSIGN && st->declare && !s->names[st->name].is_mutable;
+}
+
+bool sci_is_pure(const sci_store *s, const sci_stmt *st) {
+  if (st->kind != SCI_S_LOAD && !sci_is_let(s, st)) return false;
+  return !(sci_value_at(s, st->kind == SCI_S_LOAD ? st->index : st->value)->flags & SCI_VAL_MUTABLE);
+}
+
 bool sci_is_sincos(const sci_store *s, const sci_stmt *sine, const sci_stmt *cosine) {
-  if (sine->kind != SCI_S_ASSIGN || cosine->kind != SCI_S_ASSIGN || !sine->declare || !cosine->declare) return false;
-  if (s->names[sine->name].is_mutable || s->names[cosine->name].is_mutable) return false;
+  if (!sci_is_let(s, sine) || !sci_is_let(s, cosine)) return false;
   const sci_value *x = sci_value_at(s, sine->value), *y = sci_value_at(s, cosine->value);
   if (x->kind != SCI_V_OP || y->kind != SCI_V_OP) return false;
   return x->op == SCI_OP_sin && y->op == SCI_OP_cos && x->args[0] == y->args[0];

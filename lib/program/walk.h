@@ -52,6 +52,12 @@ const sci_proc *sci_proc_with(sci_store *s, const sci_proc *q, sci_block body);
 /* The procedure calling number[i] where it called i; itself when nothing changes. */
 const sci_proc *sci_proc_renumbered(sci_store *s, const sci_proc *q, uint32_t *number);
 
+/* Whether memory is an input or a table, which nothing writes. */
+bool sci_is_readonly(const sci_store *s, sci_buf b);
+/* Whether a statement gives an immutable name its value; and whether it does, or loads, without reading mutable names.
+ */
+bool sci_is_let(const sci_store *s, const sci_stmt *st);
+bool sci_is_pure(const sci_store *s, const sci_stmt *st);
 /* Whether two neighbours name the sine and the cosine of one value: a backend may compute both in one call, of equal
  * bits. */
 bool sci_is_sincos(const sci_store *s, const sci_stmt *sine, const sci_stmt *cosine);
