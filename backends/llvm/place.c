@@ -7,38 +7,23 @@
 #include "backends/llvm/image.h"
 #include "backends/llvm/llvm.h"
 
-typedef struct placed {
-  sci_room room;
-  sc_entry entries[];
-} placed;
-
-static void release(void *handle) {
-  placed *p = handle;
-  sci_room_close(&p->room);
-  free(p);
-}
-
 static void dispose(void *object) {
   if (sci_llvm_usable()) LLVMDisposeMemoryBuffer(object);
 }
 
 static void place_image(sci_env *env, const sci_image *im, sci_code *out) {
-  placed *p = calloc(1, sizeof *p + im->n_entries * sizeof *p->entries);
-  if (!p) sci_fail(env, SC_ERR_MEMORY, "out of memory: a kernel's handle");
-  sci_defer(env, free, p);
-  if (!sci_room_open(&p->room, im->size)) sci_fail(env, SC_ERR_MEMORY, "no memory for %zu bytes of code: %s", im->size, strerror(errno));
+  sci_placed *p = sci_placed_open(im);
+  if (!p) sci_fail(env, SC_ERR_MEMORY, "no memory for %zu bytes of code: %s", im->size, strerror(errno));
   memcpy(p->room.base, im->blob, im->size);
   const char *missing;
-  if (!sci_room_seal(&p->room, im, &missing)) {
+  if (!sci_placed_seal(p, im, &missing)) {
     if (missing) sci_fail(env, SC_ERR_BACKEND, "the code calls '%s', a routine that this machine does not have", missing);
     sci_fail(env, SC_ERR_BACKEND, "memory of this process cannot be made executable: %s", strerror(errno));
   }
-  for (uint32_t i = 0; i < im->n_entries; i++) p->entries[i] = (sc_entry)(uintptr_t)(p->room.base + im->entries[i]);
-  sci_keep(env, p);
   out->entries = p->entries;
   out->entry = p->entries[0];
   out->handle = p;
-  out->release = release;
+  out->release = sci_placed_close;
 }
 
 void sci_llvm_place(sci_env *env, LLVMMemoryBufferRef object, const char *const *symbols, size_t n, bool linked, sci_code *out) {

@@ -72,30 +72,17 @@ void sci_kept_store(sci_kept *kept, const sci_code *code) {
 
 /* ---- finding ---- */
 
-typedef struct placed {
-  sci_room room;
-  sc_entry entries[];
-} placed;
-
-static void release(void *handle) {
-  placed *p = handle;
-  sci_room_close(&p->room);
-  free(p);
-}
-
 /* Straight from the file's bytes to where the code stays. */
 static bool place(const sci_cache_entry *e, sci_code *code) {
-  placed *p = calloc(1, sizeof *p + e->image.n_entries * sizeof *p->entries);
+  sci_placed *p = sci_placed_open(&e->image);
   const char *missing;
-  bool fine = p && sci_room_open(&p->room, e->image.size) && sci_cache_unpack(e, p->room.base) && sci_room_seal(&p->room, &e->image, &missing);
-  if (!fine) {
-    if (p) sci_room_close(&p->room);
-    free(p);
+  if (p && !sci_cache_unpack(e, p->room.base)) {
+    sci_placed_close(p);
     return false;
   }
-  for (uint32_t i = 0; i < e->image.n_entries; i++) p->entries[i] = (sc_entry)(uintptr_t)(p->room.base + e->image.entries[i]);
-  *code = (sci_code){.entry = p->entries[0], .entries = p->entries, .handle = p, .release = release, .code_bytes = e->image.code_bytes,
-                     .tier = SC_TIER_BEST};
+  if (!p || !sci_placed_seal(p, &e->image, &missing)) return false;
+  *code = (sci_code){.entry = p->entries[0], .entries = p->entries, .handle = p, .release = sci_placed_close,
+                     .code_bytes = e->image.code_bytes, .tier = SC_TIER_BEST};
   return true;
 }
 

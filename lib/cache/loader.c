@@ -3,6 +3,7 @@
 #include "lib/cache/loader.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -68,4 +69,26 @@ bool sci_room_seal(sci_room *room, const sci_image *image, const char **missing)
   sci_room_close(room);
   errno = reason;
   return false;
+}
+
+sci_placed *sci_placed_open(const sci_image *image) {
+  sci_placed *p = calloc(1, sizeof *p + image->n_entries * sizeof *p->entries);
+  if (p && sci_room_open(&p->room, image->size)) return p;
+  free(p);
+  return NULL;
+}
+
+bool sci_placed_seal(sci_placed *p, const sci_image *image, const char **missing) {
+  if (!sci_room_seal(&p->room, image, missing)) {
+    free(p);
+    return false;
+  }
+  for (uint32_t i = 0; i < image->n_entries; i++) p->entries[i] = (sc_entry)(uintptr_t)(p->room.base + image->entries[i]);
+  return true;
+}
+
+void sci_placed_close(void *placed) {
+  sci_placed *p = placed;
+  sci_room_close(&p->room);
+  free(p);
 }

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "scaly/kernel.h"
+
 typedef struct sci_image {
   const unsigned char *blob;
   size_t size;  /* of the blob */
@@ -33,6 +35,17 @@ bool sci_room_open(sci_room *room, size_t size); /* writable; false: errno */
  * none of, or is NULL and errno tells. */
 bool sci_room_seal(sci_room *room, const sci_image *image, const char **missing);
 void sci_room_close(sci_room *room);
+
+/* An image in its room, and the addresses of its entries. */
+typedef struct sci_placed {
+  sci_room room;
+  sc_entry entries[];
+} sci_placed;
+
+sci_placed *sci_placed_open(const sci_image *image); /* a room for its blob, still writable; NULL: errno */
+/* As sci_room_seal; on failure nothing is left of it. */
+bool sci_placed_seal(sci_placed *placed, const sci_image *image, const char **missing);
+void sci_placed_close(void *placed);
 
 /* The address of a routine that compiled code may call, or 0. */
 uintptr_t sci_routine(const char *name);
