@@ -239,60 +239,32 @@ static sci_sparse jacobian(derivation *d, const sc_request *r, uint32_t output, 
 }
 
 static sci_sparse hessian(derivation *d, const sc_request *r, const sci_id *gradient, const columns *c,
-                          sc_triangle triangle) {
+                          sc_triangle triangle, bool mirror) {
   sci_jacobian_request q = {.n_roots = c->n,
                             .roots = gradient,
                             .n_inputs = c->n,
                             .inputs = c->nodes,
                             .symmetric = true,
-                            .triangle = triangle};
+                            .triangle = triangle,
+                            .mirror = mirror};
   q.by_columns = (r->kind == SC_REQUEST_SPHESS || r->kind == SC_REQUEST_SPLAGHESS) && r->layout == SC_CSC &&
                  r->triangle != SC_TRIANGLE_FULL;
   return sci_sparse_jacobian(&d->ad, &q);
 }
 
-typedef struct mirrored {
-  int32_t *row, *col, *from;
-  int64_t n;
-} mirrored;
-
-/* Both triangles from the lower one (row by row): counted by major index, so that no sorting is needed. A symmetric
- * matrix reads the same by rows and by columns; `row` and `col` come out for rows. */
-static sci_sparse mirror_lower(derivation *d, const sci_sparse *s, bool by_columns) {
-  sci_arena *scratch = &d->cx->env.scratch;
-  int32_t *ptr = SCI_ZEROS(scratch, int32_t, s->n_rows + 1);
-  for (int64_t k = 0; k < s->nnz; k++) {
-    ptr[s->row[k] + 1]++;
-    if (s->row[k] != s->col[k]) ptr[s->col[k] + 1]++;
-  }
-  for (int64_t m = 0; m < s->n_rows; m++) ptr[m + 1] += ptr[m];
-  mirrored m = {.n = ptr[s->n_rows]};
-  m.row = SCI_ARRAY(scratch, int32_t, m.n), m.col = SCI_ARRAY(scratch, int32_t, m.n),
-  m.from = SCI_ARRAY(scratch, int32_t, m.n);
-  /* Row i: its lower entries in order of columns, then the mirrored ones in order of their rows: both come in order of
-   * k. */
-  for (int pass = 0; pass < 2; pass++)
-    for (int64_t k = 0; k < s->nnz; k++) {
-      int32_t i = pass ? s->col[k] : s->row[k], j = pass ? s->row[k] : s->col[k];
-      if (pass && i == j) continue;
-      int32_t at = ptr[i]++;
-      m.row[at] = by_columns ? j : i, m.col[at] = by_columns ? i : j, m.from[at] = (int32_t)k;
-    }
-  sci_id values = sci_make_gather(d->cx, s->values, m.from, 1, &m.n);
-  return (sci_sparse){s->n_rows, s->n_cols, m.n, m.row, m.col, values, s->report};
-}
-
 static void add_hessian(derivation *d, const sc_request *r, const sci_id *gradient, const columns *c) {
   bool sparse = r->kind == SC_REQUEST_SPHESS || r->kind == SC_REQUEST_SPLAGHESS;
   if (!sparse) {
-    sci_sparse s = hessian(d, r, gradient, c, SC_TRIANGLE_LOWER);
+    sci_sparse s = hessian(d, r, gradient, c, SC_TRIANGLE_LOWER, false);
     add_dense(d, r, &s, true);
   } else if (r->triangle == SC_TRIANGLE_FULL) {
-    sci_sparse lower = hessian(d, r, gradient, c, SC_TRIANGLE_LOWER);
-    sci_sparse full = mirror_lower(d, &lower, r->layout == SC_CSC);
-    add_sparse(d, r, &full);
+    /* Row by row; a symmetric matrix reads the same by columns. */
+    sci_sparse s = hessian(d, r, gradient, c, SC_TRIANGLE_LOWER, true);
+    const int32_t *row = s.row;
+    if (r->layout == SC_CSC) s.row = s.col, s.col = row;
+    add_sparse(d, r, &s);
   } else {
-    sci_sparse s = hessian(d, r, gradient, c, r->triangle);
+    sci_sparse s = hessian(d, r, gradient, c, r->triangle, false);
     add_sparse(d, r, &s);
   }
 }

@@ -21,6 +21,7 @@ typedef struct sci_jacobian_request {
   sc_triangle triangle; /* entries to keep */
   bool symmetric;       /* a Hessian: the roots are the gradient with respect to the inputs, in their order */
   bool by_columns;      /* order of the values: column by column (csc), else row by row */
+  bool mirror;          /* of the lower triangle's entries, row by row, both triangles */
   const sci_rows *only; /* NULL, or entries to keep */
 } sci_jacobian_request;
 
@@ -79,6 +80,23 @@ typedef enum sci_node_kind {
   SCI_KIND_OPAQUE
 } sci_node_kind;
 
+/* An entry that is part of stored value `place`. */
+typedef struct sci_placed {
+  int32_t place, piece, at;
+  double coef;
+} sci_placed;
+
+/* Stored value k is the sum of the sources of from[k] (NULL: k): a constant if `touched`, then entries first[k] to
+ * first[k + 1] - 1. */
+typedef struct sci_sources {
+  int64_t n;
+  const int32_t *from;
+  const bool *touched;
+  const double *constant;
+  const int32_t *first;
+  const sci_placed *entries;
+} sci_sources;
+
 bool sci_keeps(const sci_assembly *a, int32_t row, int32_t col);
 void sci_add_entry(sci_assembly *a, int32_t row, int32_t col, int32_t piece, int64_t at, double coef);
 int32_t sci_add_piece(sci_assembly *a, sci_id value, int64_t period);
@@ -88,6 +106,8 @@ void sci_assemble_cones(sci_assembly *a);      /* lib/ad/cones.c */
 void sci_assemble_maps(sci_assembly *a);       /* lib/ad/maps.c */
 void sci_assemble_opaque(sci_assembly *a);     /* lib/ad/compress.c */
 sci_sparse sci_merge_entries(sci_assembly *a); /* lib/ad/merge.c */
+/* lib/ad/bands.c: the stored values, in order; SCI_NONE: too few of them, or too little order. */
+sci_id sci_band_values(sci_assembly *a, sc_dtype dtype, const sci_sources *s);
 
 /* The Jacobian of f's used outputs with respect to its active inputs (the roots and inputs of q, in f's order), the
  * entries of q->only row by row as one output. Cached; never NULL. */

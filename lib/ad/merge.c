@@ -4,12 +4,7 @@
 
 #include <stdlib.h>
 
-/* Entries with their place among the stored values. */
-typedef struct placed {
-  int32_t place, piece, at;
-  double coef;
-} placed;
-typedef SCI_VEC(placed) placed_list;
+typedef SCI_VEC(sci_placed) placed_list;
 
 /* ---- places ---- */
 
@@ -101,7 +96,7 @@ static void reduce_maps(sci_assembly *a, placed_list *list) {
     double *coef = SCI_ARRAY(scratch, double, period);
     bool *spread = SCI_ZEROS(scratch, bool, period);
     for (size_t i = 0; i < list->n; i++) {
-      const placed *e = &list->data[i];
+      const sci_placed *e = &list->data[i];
       if (e->piece != (int32_t)p) continue;
       int64_t k = e->at % period;
       if (!count[k]++)
@@ -129,7 +124,7 @@ static void reduce_maps(sci_assembly *a, placed_list *list) {
     int32_t sums = sci_add_piece(a, sci_make_reduce(cx, SCI_X_sum, table, 1u), 0);
     size_t kept = 0;
     for (size_t i = 0; i < list->n; i++) {
-      placed e = list->data[i];
+      sci_placed e = list->data[i];
       int32_t k = e.piece == (int32_t)p ? number[e.at % period] : -1;
       if (k >= 0 && e.at >= period) continue; /* the first iteration's entry stands for all */
       if (k >= 0) e.piece = sums, e.at = k;
@@ -150,7 +145,7 @@ static sci_id join_pieces(sci_assembly *a, placed_list *list) {
   SCI_VEC(sci_id) parts = {0};
   for (size_t p = 0; p < a->pieces.n; p++) start[p] = -1;
   for (size_t i = 0; i < list->n; i++) {
-    placed *e = &list->data[i];
+    sci_placed *e = &list->data[i];
     sci_piece *p = &a->pieces.data[e->piece];
     if (start[e->piece] < 0) {
       start[e->piece] = at;
@@ -162,15 +157,16 @@ static sci_id join_pieces(sci_assembly *a, placed_list *list) {
   return parts.n == 1 ? parts.data[0] : sci_make_join(cx, SCI_X_concat, parts.data, (uint32_t)parts.n, 0);
 }
 
-/* Stable, by counting: places are dense. */
-static void sort_by_place(sci_assembly *a, placed_list *list, int64_t nnz) {
+/* Stable, by counting: places are dense. Where each place's entries begin. */
+static int32_t *sort_by_place(sci_assembly *a, placed_list *list, int64_t nnz) {
   sci_arena *scratch = &a->ad->cx->env.scratch;
-  int32_t *at = SCI_ZEROS(scratch, int32_t, nnz + 1);
-  placed *sorted = SCI_ARRAY(scratch, placed, list->n);
+  int32_t *at = SCI_ZEROS(scratch, int32_t, nnz + 2) + 1;
+  sci_placed *sorted = SCI_ARRAY(scratch, sci_placed, list->n);
   for (size_t i = 0; i < list->n; i++) at[list->data[i].place + 1]++;
   for (int64_t k = 0; k < nnz; k++) at[k + 1] += at[k];
   for (size_t i = 0; i < list->n; i++) sorted[at[list->data[i].place]++] = list->data[i];
   list->data = sorted;
+  return at - 1;
 }
 
 static sci_id numbers(sc_context *cx, sc_dtype dtype, int64_t n, const double *v) {
@@ -181,7 +177,7 @@ static sci_id numbers(sc_context *cx, sc_dtype dtype, int64_t n, const double *v
 }
 
 /* Element list->at of `joined` times the coefficient, one per entry. */
-static sci_id read_values(sci_assembly *a, sc_dtype dtype, sci_id joined, const placed *list, int64_t n) {
+static sci_id read_values(sci_assembly *a, sc_dtype dtype, sci_id joined, const sci_placed *list, int64_t n) {
   sc_context *cx = a->ad->cx;
   sci_arena *scratch = &cx->env.scratch;
   int32_t *index = SCI_ARRAY(scratch, int32_t, n);
@@ -198,7 +194,7 @@ static sci_id read_values(sci_assembly *a, sc_dtype dtype, sci_id joined, const 
   return sci_make2(cx, SCI_OP_mul, values, numbers(cx, dtype, n, coef));
 }
 
-static sci_id write_values(sci_assembly *a, sci_xop op, sci_id base, sci_id values, const placed *list, int64_t n) {
+static sci_id write_values(sci_assembly *a, sci_xop op, sci_id base, sci_id values, const sci_placed *list, int64_t n) {
   int32_t *index = SCI_ARRAY(&a->ad->cx->env.scratch, int32_t, n);
   for (int64_t i = 0; i < n; i++) index[i] = list[i].place;
   return sci_make_index(a->ad->cx, op, base, values, index);
@@ -210,12 +206,11 @@ static sci_id combine(sci_assembly *a, sc_dtype dtype, int64_t nnz, const double
   sc_context *cx = a->ad->cx;
   sci_arena *scratch = &cx->env.scratch;
   if (!list->n) return numbers(cx, dtype, nnz, constant);
-  sort_by_place(a, list, nnz);
   sci_id joined = join_pieces(a, list);
   placed_list set = {0}, added = {0};
   int64_t last = -1;
   for (size_t i = 0; i < list->n; i++) {
-    placed e = list->data[i];
+    sci_placed e = list->data[i];
     if (touched[e.place] || e.place == last)
       sci_vec_push(scratch, &added, e);
     else
@@ -233,13 +228,39 @@ static sci_id combine(sci_assembly *a, sc_dtype dtype, int64_t nnz, const double
   return base;
 }
 
+/* Both triangles from the lower one, row by row: counted, so that no sorting is needed. Which value each stored one is.
+ */
+static int32_t *mirror_lower(sci_arena *scratch, sci_sparse *s) {
+  int32_t *ptr = SCI_ZEROS(scratch, int32_t, s->n_rows + 1);
+  for (int64_t k = 0; k < s->nnz; k++) {
+    ptr[s->row[k] + 1]++;
+    if (s->row[k] != s->col[k]) ptr[s->col[k] + 1]++;
+  }
+  for (int64_t m = 0; m < s->n_rows; m++) ptr[m + 1] += ptr[m];
+  int64_t n = ptr[s->n_rows];
+  int32_t *row = SCI_ARRAY(scratch, int32_t, n), *col = SCI_ARRAY(scratch, int32_t, n),
+          *from = SCI_ARRAY(scratch, int32_t, n);
+  /* Row i: its lower entries in order of columns, then the mirrored ones in order of their rows: both come in order of
+   * k. */
+  for (int pass = 0; pass < 2; pass++)
+    for (int64_t k = 0; k < s->nnz; k++) {
+      int32_t i = pass ? s->col[k] : s->row[k], j = pass ? s->row[k] : s->col[k];
+      if (pass && i == j) continue;
+      int32_t at = ptr[i]++;
+      row[at] = i, col[at] = j, from[at] = (int32_t)k;
+    }
+  s->row = row, s->col = col, s->nnz = n;
+  return from;
+}
+
 sci_sparse sci_merge_entries(sci_assembly *a) {
   sc_context *cx = a->ad->cx;
   sci_arena *scratch = &cx->env.scratch;
   sci_sparse out;
-  const int32_t *place = place_entries(a, &out);
-  double *constant = SCI_ZEROS(scratch, double, out.nnz);
-  bool *touched = SCI_ZEROS(scratch, bool, out.nnz);
+  const int32_t *place = place_entries(a, &out), *from = NULL;
+  const int64_t n = out.nnz;
+  double *constant = SCI_ZEROS(scratch, double, n);
+  bool *touched = SCI_ZEROS(scratch, bool, n);
   placed_list list = {0};
   for (size_t i = 0; i < a->entries.n; i++) {
     const sci_nonzero *e = &a->entries.data[i];
@@ -247,11 +268,17 @@ sci_sparse sci_merge_entries(sci_assembly *a) {
     if (constant_value(a, e, &v))
       constant[place[i]] += v, touched[place[i]] = true;
     else
-      sci_vec_push(scratch, &list, (placed){place[i], e->piece, e->at, e->coef});
+      sci_vec_push(scratch, &list, (sci_placed){place[i], e->piece, e->at, e->coef});
   }
   reduce_maps(a, &list);
   sc_dtype dtype = (sc_dtype)sci_type_of(cx, a->q->roots[0])->dtype;
+  const int32_t *first = sort_by_place(a, &list, n);
+  if (a->q->mirror) from = mirror_lower(scratch, &out);
+  sci_sources sources = {out.nnz, from, touched, constant, first, list.data};
   out.report = a->report;
-  out.values = combine(a, dtype, out.nnz, constant, touched, &list);
+  out.values = sci_band_values(a, dtype, &sources);
+  if (out.values != SCI_NONE) return out;
+  out.values = combine(a, dtype, n, constant, touched, &list);
+  if (from) out.values = sci_make_gather(cx, out.values, from, 1, &out.nnz);
   return out;
 }

@@ -86,18 +86,19 @@ static sci_val storage_index(const fuse_plan *x, const sci_stmt *st) {
   return sci_idx_add(x->s, st->index, sci_val_int(x->s, offset));
 }
 
-static uint32_t count_ops(const fuse_plan *x, sci_val v, uint32_t limit) {
+static void count_ops(const fuse_plan *x, fuse_writer *w, sci_val v) {
+  enum { LIMIT = 64 };
   sci_val stack[128];
   uint32_t depth = 0, n = 0;
   stack[depth++] = v;
-  while (depth && n < limit) {
+  while (depth && n < LIMIT) {
     const sci_value *value = sci_value_at(x->s, stack[--depth]);
     if (value->kind != SCI_V_OP) continue;
-    n++;
-    if (depth + 3 > 128) return limit;
-    for (int i = 0; i < sci_ops[value->op].arity; i++) stack[depth++] = value->args[i];
+    n = depth + 3 > 128 ? LIMIT : n + 1;
+    w->dear |= !(sci_ops[value->op].traits & SCI_CHEAP);
+    for (int i = 0; n < LIMIT && i < sci_ops[value->op].arity; i++) stack[depth++] = value->args[i];
   }
-  return n;
+  w->ops += n;
 }
 
 static bool add_loop(fuse_plan *x, fuse_writer *w, struct fuse_digit digits[FUSE_MAX_LOOPS], const sci_loop *l,
@@ -154,7 +155,7 @@ static bool read_nest(fuse_plan *x, fuse_writer *w, sci_affine *f) {
       if (w->n_body == cap) w->body = sci_vec_grow(x->a, w->body, &cap, sizeof *w->body);
       w->body[w->n_body++] = at;
       w->loads += st->kind == SCI_S_LOAD;
-      if (st->kind == SCI_S_ASSIGN) w->ops += count_ops(x, v, 64);
+      if (st->kind == SCI_S_ASSIGN) count_ops(x, w, v);
     }
   }
   w->digits = SCI_ARRAY(x->a, struct fuse_digit, w->n_loops);
@@ -177,7 +178,7 @@ static bool make_writer(fuse_plan *x, sci_buf storage, uint32_t number, uint32_t
   bool inner = w.unit != number;
   w.needs_name = !inner && sci_value_at(x->s, st->value)->flags & SCI_VAL_MUTABLE;
   w.blocked = inner && (!read_nest(x, &w, &f) || sci_value_at(x->s, st->value)->flags & SCI_VAL_MUTABLE);
-  w.ops += count_ops(x, st->value, 64);
+  count_ops(x, &w, st->value);
   w.rest = w.blocked ? SCI_NIL : sci_affine_value(x->s, &f);
   sci_vec_push(x->a, &x->writers, w);
   uint32_t id = (uint32_t)x->writers.n;
@@ -412,12 +413,14 @@ static bool is_safe(const survey *v, const fuse_writer *w) {
   return true;
 }
 
-/* No operation is done more often than before, and the text does not grow much. */
+/* No operation is done more often than before, but for one or two cheap ones on one element, which are done twice (and
+ * some more at the ends of a range) instead of a store and two loads; the text does not grow much. */
 static bool pays(const fuse_plan *x, const fuse_writer *w) {
   double runs = 0;
   if (w->unit == w->number || (!w->ops && !w->loads)) return true;
   for (const fuse_instance *i = w->instances; i; i = i->next) runs += x->blocks.data[i->block].runs;
-  if (runs > (w->ops ? 1 : 2) * w->runs) return false;
+  bool cheap = !w->ops || (!w->dear && w->ops <= 2 && w->loads == 1);
+  if (runs > (cheap ? 2.1 : 1) * w->runs) return false;
   return !w->n_instances || (w->n_instances - 1) * (w->ops + w->loads) <= 64;
 }
 

@@ -56,6 +56,7 @@ typedef struct fuse_writer {
   double runs;            /* of the store, per run of the procedure */
   uint32_t n_body, *body; /* numbers of loads and names, in order */
   uint32_t ops, loads;    /* in the values */
+  bool dear;              /* some of the operations take more than a few cycles */
   bool blocked, fused;
   bool needs_name; /* no loops: used in inner blocks, or over mutable names */
   uint32_t n_instances;

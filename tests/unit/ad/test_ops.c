@@ -143,8 +143,8 @@ static sc_function *structure(sc_context *cx, int which, int64_t n) {
 enum { N_STRUCTURES = 21 };
 
 /* Jacobian columns by forward products with unit seeds. */
-static void brute_force(sc_function *f, int64_t n, int64_t m, const double *x, double *jac) {
-  sc_function *fwd = way_derive(f, (const char *const[]){"fwd:y:x"}, 1, NULL);
+static void brute_force_of(sc_function *f, const char *request, int64_t n, int64_t m, const double *x, double *jac) {
+  sc_function *fwd = way_derive(f, &request, 1, NULL);
   double *in = calloc((size_t)(2 * n), sizeof *in), *column = calloc((size_t)m + 1, sizeof *column);
   memcpy(in, x, (size_t)n * sizeof *in);
   for (int64_t j = 0; j < n; j++) {
@@ -154,6 +154,10 @@ static void brute_force(sc_function *f, int64_t n, int64_t m, const double *x, d
     for (int64_t i = 0; i < m; i++) jac[i * n + j] = column[i];
   }
   free(in), free(column);
+}
+
+static void brute_force(sc_function *f, int64_t n, int64_t m, const double *x, double *jac) {
+  brute_force_of(f, "fwd:y:x", n, m, x, jac);
 }
 
 static void check_structure(int which, int64_t n) {
@@ -235,4 +239,44 @@ Test(structures, hessians) {
   for (int64_t n = 1; n <= 130; n = n < 8 ? n + 1 : n == 8 ? 63 : n < 66 ? n + 1 : n + 64) check_hessian(n, false);
   static const int64_t bands[] = {64, 65, 4128, 4129, 4203};
   for (size_t k = 0; k < sizeof bands / sizeof *bands; k++) check_hessian(bands[k], true);
+}
+
+/* Neighbours, second neighbours and every third element: stored values that repeat evenly, but for the ends. */
+static sc_function *banded(sc_context *cx, int64_t n) {
+  sc_expr x = line(cx, "x", n), low = sc_span(x, 0, n - 1), in = sc_sub(sc_span(x, 1, n), sc_mul(low, low));
+  sc_expr f = sc_add(sc_mul(sc_scalar(cx, 100), sc_sumsqr(in)), sc_sum(sc_mul(low, sc_exp(low))));
+  if (n > 2) f = sc_add(f, sc_sum(sc_sin(sc_mul(sc_span(x, 0, n - 2), sc_span(x, 2, n)))));
+  sc_expr third = sc_slice(x, 1, &(sc_range){SC_NONE, SC_NONE, 3});
+  f = sc_add(f, sc_sumsqr(sc_mul(third, third)));
+  return sc_function_create(cx, "t", SC_IN({"x", x, NULL}), SC_OUT({"f", f, NULL}));
+}
+
+static void check_banded(int64_t n) {
+  static const char *const kinds[] = {"sphess:f:x", "sphess:f:x:lower", "sphess:f:x:upper"};
+  sc_context *cx = sc_context_create(NULL);
+  sc_function *t = banded(cx, n), *gradient = way_derive(t, (const char *const[]){"grad:f:x"}, 1, NULL);
+  double *in = calloc((size_t)n, sizeof *in), *out = calloc((size_t)(5 * n), sizeof *out),
+         *hess = calloc((size_t)(n * n), sizeof *hess);
+  for (int64_t i = 0; i < n; i++) in[i] = fmod((double)i * 0.6180339887498949, 2.0) - 1;
+  brute_force_of(gradient, "fwd:grad_f_x:x", n, n, in, hess);
+  for (int kind = 0; kind < 3; kind++) {
+    sc_function *g = way_derive(t, &kinds[kind], 1, NULL);
+    const sc_pattern *p = sc_function_output_pattern(g, 0);
+    cr_expect_eq(p->nnz, (kind ? 3 : 5) * n - (kind ? 3 : 6), "%s, n %d: %d nonzeros", kinds[kind], (int)n,
+                 (int)p->nnz);
+    for (int way = 0; way < N_WAYS; way++) {
+      if (!way_run(g, way, in, out)) continue;
+      for (int64_t j = 0; j < n; j++)
+        for (int64_t e = p->outer[j]; e < p->outer[j + 1]; e++)
+          cr_expect(close_enough(out[e], hess[p->inner[e] * n + j], 100), "%s, n %d, %s: (%d, %d) is %.17g, not %.17g",
+                    kinds[kind], (int)n, way_names[way], (int)p->inner[e], (int)j, out[e], hess[p->inner[e] * n + j]);
+    }
+  }
+  free(in), free(out), free(hess);
+  sc_context_destroy(cx);
+}
+
+Test(structures, bands) {
+  static const int64_t sizes[] = {2, 3, 14, 24, 33, 64, 65, 101};
+  for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) check_banded(sizes[k]);
 }
