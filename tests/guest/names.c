@@ -61,7 +61,8 @@ int main(int argc, char **argv) {
   int seen = shows(command, "nobodys_memory ()", "ptrace");
   CHECK(seen != 0, "gdb does not know the name");
   if (seen < 0) fprintf(stderr, "no gdb that works here\n");
-  snprintf(command, sizeof command, "perf record -q -e cpu-clock -o names.perf %s spin >names.pid 2>/dev/null && perf report --stdio -i names.perf 2>/dev/null; "
+  snprintf(command, sizeof command, "command -v perf >/dev/null || exit 1; "
+           "perf record -q -e cpu-clock -o names.perf %s spin >names.pid 2>/dev/null && perf report --stdio -i names.perf 2>/dev/null; "
            "rm -f names.perf /tmp/perf-$(tail -n 1 names.pid).map names.pid", argv[0]);
   seen = shows(command, "very_busy", "ermission");
   CHECK(seen != 0, "perf does not know the name");
