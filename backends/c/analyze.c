@@ -40,6 +40,7 @@ static void walk_value(c_render *r, sci_val root, const c_place *place) {
     sci_val v = r->walk.data[--r->walk.n];
     const sci_value *x = &r->s->values[v];
     if (x->kind == SCI_V_NAME && place) count_name(r, x->args[0], *place);
+    if (x->kind == SCI_V_CONST && place) sci_c_note_constant(r, v);
     if (x->kind != SCI_V_OP) continue;
     if (r->seen[v] == r->epoch && !repeats(r, x)) {
       sci_vec_push(&r->env->scratch, &r->shared, v);
@@ -118,10 +119,19 @@ static bool may_move(c_render *r, const sci_stmt *load, c_place here) {
 
 static bool analyze_block(c_render *r, sci_block block);
 
+static uint8_t analyze_loop(c_render *r, const sci_loop *l) {
+  if (!sci_loop_trips(l)) return C_DEAD;
+  sci_c_enter_nest(r, l);
+  bool live = analyze_block(r, l->body);
+  sci_c_leave_nest(r);
+  return live ? 0 : C_DEAD;
+}
+
 static uint8_t analyze_load(c_render *r, const sci_stmt *st, c_place here) {
   c_name_use *use = use_of(r, st->name);
   if (!use->uses) return C_DEAD;
   bool moves = may_move(r, st, here);
+  sci_c_note_element(r, st->buf, st->index);
   r->bufs[owner_of(r, st->buf)].read = r->proc;
   walk_stmt(r, st, moves ? &use->last : &here);
   if (r->shared.n) return C_SHARES;
@@ -135,6 +145,7 @@ static uint8_t analyze_call(c_render *r, const sci_stmt *st, c_place here) {
   walk_stmt(r, st, &here);
   for (uint32_t i = 0; i < st->call->n; i++) {
     sci_buf b = st->call->views[i].buf;
+    sci_c_note_element(r, b, st->call->views[i].index);
     r->bufs[owner_of(r, b)].read = r->proc; /* handing an output to somebody is a use of it */
     if (i >= callee->n_in) note_write(r, b, here.at);
   }
@@ -147,6 +158,7 @@ static uint8_t analyze_stmt(c_render *r, const sci_stmt *st, c_place here) {
   case SCI_S_LOAD: return analyze_load(r, st, here);
   case SCI_S_STORE:
     walk_stmt(r, st, &here);
+    sci_c_note_element(r, st->buf, st->index);
     note_write(r, st->buf, here.at);
     return r->shared.n ? C_SHARES : 0;
   case SCI_S_ASSIGN:
@@ -155,7 +167,7 @@ static uint8_t analyze_stmt(c_render *r, const sci_stmt *st, c_place here) {
     walk_stmt(r, st, &here);
     return r->shared.n ? C_SHARES : 0;
   case SCI_S_CALL: return analyze_call(r, st, here);
-  case SCI_S_LOOP: return sci_loop_trips(st->loop) && analyze_block(r, st->loop->body) ? 0 : C_DEAD;
+  case SCI_S_LOOP: return analyze_loop(r, st->loop);
   }
   return 0;
 }
@@ -178,5 +190,6 @@ void sci_c_analyze(c_render *r, const sci_proc *proc) {
   r->n_temporaries = 0;
   r->vector.n_blocks = 0;
   r->calls_with_w = false;
+  r->pointers.n = r->loop_pointers.n = r->active.n = 0;
   analyze_block(r, proc->body);
 }

@@ -71,6 +71,35 @@ typedef struct c_buf_use {
   uint32_t write_at;      /* the place of the write that follows next */
 } c_buf_use;
 
+/* Where the elements begin that one iteration of a loop works on: a pointer of its own, for the text's sake (pointers.c). */
+typedef struct c_pointer {
+  sci_buf owner;
+  sci_val at;       /* owner + at */
+  uint32_t uses;    /* elements, counted before anything is printed; then, those printed with it */
+  uint32_t same_at; /* the next one from there, plus one */
+  uint32_t next;    /* the next one of the same loop, plus one */
+  const char *name; /* while its loop is printed, and it is used often enough */
+} c_pointer;
+
+typedef struct c_nest {
+  sci_var var;
+  int64_t start;
+  uint32_t pointers; /* the first one, plus one */
+} c_nest;
+
+/* A constant that has a name in the current procedure, or will have when it is printed. */
+typedef struct c_constant {
+  uint64_t bits; /* of its magnitude */
+  uint8_t dtype;
+  uint32_t proc, uses; /* the procedure, plus one, that `uses` and `name` are about */
+  const char *name;
+} c_constant;
+
+/* A name that the renderer made up, which nothing else in the file has. */
+typedef struct c_own_name {
+  const char *stem, *name;
+} c_own_name;
+
 /* One entry of the file: a program, its names, and what CasADi's conventions add to it. */
 typedef struct c_unit {
   const sci_program *p;
@@ -87,12 +116,16 @@ typedef struct c_lanes {
   char count[32];  /* how many lanes: a number, or a macro */
   int lanes;       /* 0: the preprocessor decides */
   bool partial;    /* the last chunk has fewer iterations than lanes */
+  bool declares;   /* variables of that type */
   uint32_t *block_of, *place_in; /* per name: the array it was loaded into, plus one, and where */
   uint32_t n_blocks;             /* arrays in the procedure */
 } c_lanes;
 
 typedef struct c_render {
   sci_env *env;
+  sci_file_names names_taken;
+  sci_index own_index, constant_index;
+  SCI_VEC(c_own_name) own_names;
   c_unit *units;
   size_t n_units;
   /* the current unit's */
@@ -113,6 +146,8 @@ typedef struct c_render {
   uint32_t *seen;      /* per value: the statement that was walked last, numbered by `epoch` */
   uint32_t *temporary; /* per value: number of the temporary that holds it in the current statement, plus one */
   const char **literals; /* per value: the text of a constant */
+  uint32_t *constants;   /* per value that is a float: its magnitude's number, plus one */
+  uint32_t *pointers_at; /* per value: the first pointer from there, plus one */
   uint32_t epoch;
 
   /* the current procedure */
@@ -123,6 +158,12 @@ typedef struct c_render {
   uint32_t n_temporaries;
   bool calls_with_w;
   c_lanes vector;
+  SCI_VEC(c_nest) nest; /* loops around what is analyzed */
+  SCI_VEC(c_pointer) pointers;
+  SCI_VEC(uint32_t) loop_pointers; /* per loop analyzed and not printed yet: its first pointer, plus one */
+  SCI_VEC(uint32_t) active;        /* pointers that are in scope */
+  SCI_VEC(c_constant) constants_used;
+  SCI_VEC(uint32_t) named; /* constants of the procedure that have names, in order of appearance */
   SCI_VEC(sci_val) walk, shared;
   SCI_VEC(struct c_item) items; /* what is left to print of an expression, last first */
 } c_render;
@@ -133,6 +174,27 @@ void sci_c_find_shared(c_render *r, const sci_stmt *st);
 
 void sci_c_put_temporaries(c_render *r, const sci_stmt *st); /* proc.c: and remembers them, for the statement */
 void sci_c_forget_temporaries(c_render *r);
+
+/* ---- names for the text's sake (pointers.c, constants.c) ---- */
+
+/* `stem`, or what is next to it and free: the same name whenever it is asked for. */
+const char *sci_c_own_name(c_render *r, const char *stem);
+
+void sci_c_note_element(c_render *r, sci_buf b, sci_val index);
+void sci_c_enter_nest(c_render *r, const sci_loop *l);
+void sci_c_leave_nest(c_render *r);
+/* Loops are printed in the order opposite to that in which they were left. */
+uint32_t sci_c_open_pointers(c_render *r, const char *variable); /* gives the loop's, for the other function; NULL: nothing is printed */
+void sci_c_close_pointers(c_render *r, uint32_t first, size_t at); /* declares those that were used, at that place of the text */
+/* The pointer for an element, and how far behind it the element is; NULL: none. */
+const char *sci_c_pointer_to(c_render *r, sci_buf owner, sci_val index, int64_t *offset);
+sci_val sci_c_split_index(const c_render *r, sci_val index, int64_t *offset); /* adds the index's own constant to `offset` */
+
+void sci_c_insert(c_render *r, size_t at, const sci_text *text); /* into what was printed */
+
+void sci_c_note_constant(c_render *r, sci_val v);
+const char *sci_c_constant_name(c_render *r, sci_val v, bool *is_negative); /* NULL: it is written out */
+void sci_c_declare_constants(c_render *r, size_t at);
 
 /* ---- the CasADi layer (casadi.c) ---- */
 
@@ -160,7 +222,8 @@ void sci_c_put_scalar(c_render *r, sc_dtype dtype, sci_scalar v);
 /* ---- loops in lanes (lanes.c) ---- */
 
 bool sci_c_has_lanes(const c_render *r, const sci_loop *l);
-void sci_c_put_lane_loop(c_render *r, const sci_loop *l, void (*body)(c_render *, sci_block));
+void sci_c_put_lane_loop(c_render *r, const sci_loop *l, void (*body)(c_render *, const sci_loop *));
+const char *sci_c_fma_name(c_render *r, sc_dtype dtype, int lanes); /* lanes 1: of scalars */
 bool sci_c_varies(c_render *r, sci_val v); /* a vector */
 bool sci_c_name_varies(const c_render *r, sci_name n);
 void sci_c_put_type(c_render *r, sc_dtype dtype, bool varies);
@@ -190,8 +253,9 @@ void sci_c_put_procs(c_render *r);
 void sci_c_put_recipe(const c_render *r, sci_text *out);
 void sci_c_put_guards(const c_render *r, sci_text *out);
 void sci_c_put_helpers(const c_render *r, sci_text *out);
-void sci_c_put_lane_helpers(const c_render *r, sci_text *out); /* lane_helpers.c */
-void sci_c_put_fma(const c_render *r, sci_text *out);
+void sci_c_put_lane_helpers(c_render *r, sci_text *out); /* lane_helpers.c */
+void sci_c_put_fma(c_render *r, sci_text *out);
+void sci_c_drop_fma(c_render *r, sci_text *out);
 void sci_c_put_header(const c_render *r, sci_text *out);
 void sci_c_put_cpp_header(const c_render *r, sci_text *out);
 /* The comment that says what the entry takes, and the check of the ABI version: parts of either header. */

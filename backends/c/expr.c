@@ -90,9 +90,23 @@ void sci_c_put_scalar(c_render *r, sc_dtype dtype, sci_scalar v) {
   sci_put_n(r->out, buf, (size_t)format_scalar(buf, dtype, v));
 }
 
+static void open_at(c_render *r, int binds, int least) {
+  if (binds >= least) return;
+  sci_put_char(r->out, '(');
+  push_text(r, ")");
+}
+
 static void put_literal(c_render *r, sci_val v, int least) {
   const sci_value *x = &r->s->values[v];
-  const char *text = r->literals[v];
+  bool is_negative = false;
+  const char *text = sci_c_constant_name(r, v, &is_negative);
+  if (text) {
+    open_at(r, is_negative ? P_MINUS : P_PRIMARY, least);
+    if (is_negative) sci_put_char(r->out, '-');
+    put_text(r, text);
+    return;
+  }
+  text = r->literals[v];
   if (!text) {
     char buf[SCI_NUM_MAX];
     sci_scalar scalar = sci_scalar_from_bits((sc_dtype)x->dtype, x->bits);
@@ -107,12 +121,6 @@ static void put_literal(c_render *r, sci_val v, int least) {
 }
 
 /* ---- operations ---- */
-
-static void open_at(c_render *r, int binds, int least) {
-  if (binds >= least) return;
-  sci_put_char(r->out, '(');
-  push_text(r, ")");
-}
 
 /* The constant factor of an index comes first: 2 * i. */
 static void put_infix(c_render *r, const sci_value *x, int binds, int left, int right, int least, bool is_index) {
@@ -158,7 +166,7 @@ static void put_helper(c_render *r, const sci_value *x) {
 
 static void put_fma(c_render *r, const sci_value *x) {
   r->needs.fma[x->dtype] = true;
-  put_text(r, x->dtype == SC_FLOAT32 ? "SCALY_FMAF" : "SCALY_FMA");
+  put_text(r, sci_c_fma_name(r, (sc_dtype)x->dtype, 1));
   put_call(r, x);
 }
 
@@ -261,6 +269,13 @@ static void put_lane_select(c_render *r, const sci_value *x, int least) {
   push_value(r, x->args[0], P_NOT, false);
 }
 
+/* A macro that widens what is the same for all lanes. */
+static void put_lane_fma(c_render *r, const sci_value *x) {
+  r->needs.fma[x->dtype] = true;
+  put_text(r, sci_c_fma_name(r, (sc_dtype)x->dtype, 1 << (r->vector.type - r->needs.lanes[x->dtype])));
+  put_call(r, x);
+}
+
 static void put_lane_op(c_render *r, const sci_value *x, int least) {
   unsigned op = x->op;
   bool infix = op == SCI_OP_neg || op == SCI_OP_add || op == SCI_OP_sub || op == SCI_OP_mul || op == SCI_OP_div;
@@ -279,8 +294,8 @@ static void put_lane_op(c_render *r, const sci_value *x, int least) {
     r->vector.type->op[op] = true;
     r->needs.math |= (sci_ops[op].traits & SCI_LIBM) != 0;
     if (sci_ops[op].traits & SCI_LIBM || op == SCI_OP_sqrt) r->needs.called[op] = true;
-    if (op == SCI_OP_fma) r->needs.fma[x->dtype] = true;
-    put_lane_function(r, sci_ops[op].name, x, 0);
+    if (op == SCI_OP_fma) put_lane_fma(r, x);
+    else put_lane_function(r, sci_ops[op].name, x, 0);
   }
 }
 
@@ -326,18 +341,11 @@ static const char *number_text(c_render *r, int64_t v) {
 
 /* Pushes index + offset, with the offset merged into the index's own constant. */
 static void push_index(c_render *r, sci_val index, int64_t offset, int least) {
-  const sci_value *x = &r->s->values[index];
-  if (x->kind == SCI_V_CONST) {
+  if (r->s->values[index].kind == SCI_V_CONST) {
     push_text(r, number_text(r, sci_val_int_of(r->s, index) + offset));
     return;
   }
-  bool splits = offset && x->kind == SCI_V_OP && !r->temporary[index] && (x->op == SCI_OP_add || x->op == SCI_OP_sub) &&
-                sci_val_is_const(r->s, x->args[1]);
-  if (splits) {
-    int64_t own = sci_val_int_of(r->s, x->args[1]);
-    offset += x->op == SCI_OP_add ? own : -own;
-    index = x->args[0];
-  }
+  if (offset && !r->temporary[index]) index = sci_c_split_index(r, index, &offset);
   if (!offset) {
     push_value(r, index, least, true);
     return;
@@ -352,10 +360,12 @@ static void push_index(c_render *r, sci_val index, int64_t offset, int least) {
 static void push_element(c_render *r, sci_buf b, sci_val index) {
   int64_t offset;
   sci_buf owner = sci_storage(r->s, b, &offset);
+  const char *pointer = sci_c_pointer_to(r, owner, index, &offset);
   push_text(r, "]");
-  push_index(r, index, offset, P_ANY);
+  if (pointer) push_text(r, number_text(r, offset));
+  else push_index(r, index, offset, P_ANY);
   push_text(r, "[");
-  push_text(r, r->m->buf_names[owner]);
+  push_text(r, pointer ? pointer : r->m->buf_names[owner]);
 }
 
 /* ---- values ---- */
@@ -415,10 +425,13 @@ void sci_c_put_address(c_render *r, sci_buf b, sci_val index) {
     put_text(r, "NULL");
     return;
   }
-  put_text(r, r->m->buf_names[owner]);
-  if (sci_val_is_const(r->s, index) && sci_val_int_of(r->s, index) + offset == 0) return;
+  const char *pointer = sci_c_pointer_to(r, owner, index, &offset);
+  put_text(r, pointer ? pointer : r->m->buf_names[owner]);
+  bool is_first = pointer ? !offset : sci_val_is_const(r->s, index) && sci_val_int_of(r->s, index) + offset == 0;
+  if (is_first) return;
   put_text(r, " + ");
   size_t base = r->items.n;
-  push_index(r, index, offset, P_PRODUCT);
+  if (pointer) push_text(r, number_text(r, offset));
+  else push_index(r, index, offset, P_PRODUCT);
   drain(r, base);
 }

@@ -99,6 +99,8 @@ static void start_unit(c_render *r, const c_unit *unit) {
   r->seen = SCI_ZEROS(scratch, uint32_t, r->s->n_values);
   r->temporary = SCI_ZEROS(scratch, uint32_t, r->s->n_values);
   r->literals = SCI_ZEROS(scratch, const char *, r->s->n_values);
+  r->constants = SCI_ZEROS(scratch, uint32_t, r->s->n_values);
+  r->pointers_at = SCI_ZEROS(scratch, uint32_t, r->s->n_values);
   r->epoch = 0;
   find_plain(r);
 }
@@ -125,6 +127,7 @@ static void render(c_render *r, sci_text *source, sci_text *header) {
   if (tables.n) sci_put_n(source, tables.data, tables.n);
   sci_put_n(source, body.data, body.n);
   sci_put(source, "\n#ifdef __cplusplus\n}\n#endif\n");
+  sci_c_drop_fma(r, source);
   if (r->o->lang == SC_LANG_CPP)
     sci_c_put_cpp_header(r, header);
   else
@@ -133,19 +136,32 @@ static void render(c_render *r, sci_text *source, sci_text *header) {
 
 /* The first entry has the name asked for, the others that of their programs. */
 static void name_units(c_render *r, const sci_render_request *request) {
-  sci_file_names names;
+  sci_file_names *names = &r->names_taken;
   r->n_units = request->n_more + 1;
   r->units = SCI_ZEROS(&r->env->scratch, c_unit, r->n_units);
-  sci_file_names_init(&names, r->env);
+  sci_file_names_init(names, r->env);
   for (size_t i = 0; i < r->n_units; i++) {
     c_unit *unit = &r->units[i];
     unit->p = i ? request->more[i - 1] : request->program;
-    unit->m = sci_module_info_begin(&names, unit->p, i ? NULL : r->o->name, r->o->prefix, i ? unit->p->name : NULL, sci_c_casadi_words,
+    unit->m = sci_module_info_begin(names, unit->p, i ? NULL : r->o->name, r->o->prefix, i ? unit->p->name : NULL, sci_c_casadi_words,
                                     r->o->casadi ? sci_c_n_casadi_words : 0);
     if (r->o->casadi) sci_c_add_skipped(unit);
   }
-  for (size_t i = 0; i < r->n_units; i++) sci_module_info_finish(&names, r->units[i].p, &r->units[i].m);
-  sci_file_names_free(&names);
+  for (size_t i = 0; i < r->n_units; i++) sci_module_info_finish(names, r->units[i].p, &r->units[i].m);
+}
+
+static void free_index(void *index) {
+  sci_index_free(index);
+}
+
+static void hold_index(sci_env *env, sci_index *index) {
+  sci_index_init(index, env);
+  sci_defer(env, free_index, index);
+}
+
+static void release_index(sci_env *env, sci_index *index) {
+  sci_keep(env, index);
+  sci_index_free(index);
 }
 
 static sc_status render_c(sci_env *env, const sci_render_request *request, char *out[2], size_t size[2]) {
@@ -158,6 +174,8 @@ static sc_status render_c(sci_env *env, const sci_render_request *request, char 
     return env->n_diags ? env->diags[env->n_diags - 1].status : SC_ERR_MEMORY;
   }
   c_render r = {.env = env, .o = request->c ? request->c : &defaults, .object = request->object};
+  hold_index(env, &r.own_index);
+  hold_index(env, &r.constant_index);
   name_units(&r, request);
   sci_text source, header;
   render(&r, &source, &header);
@@ -165,6 +183,9 @@ static sc_status render_c(sci_env *env, const sci_render_request *request, char 
   size[1] = header.n;
   out[0] = sci_text_dup(env, &source);
   out[1] = sci_text_dup(env, &header);
+  sci_file_names_free(&r.names_taken);
+  release_index(env, &r.own_index);
+  release_index(env, &r.constant_index);
   sci_leave(env, &fr);
   return SC_OK;
 }

@@ -71,23 +71,31 @@ void sci_c_put_helpers(const c_render *r, sci_text *out) {
 
 /* Whether the processor fuses: gcc says so for every target, clang for some. On 32-bit Arm, bit 3 of __ARM_FP is double precision. */
 static const struct {
-  const char *macro, *condition, *function;
+  const char *condition, *function;
 } fmas[] = {
-    [SC_FLOAT64] = {"SCALY_FMA", "defined(__FP_FAST_FMA) || defined(__FMA__) || (defined(__ARM_FEATURE_FMA) && (__ARM_FP & 8))", "fma"},
-    [SC_FLOAT32] = {"SCALY_FMAF", "defined(__FP_FAST_FMAF) || defined(__FMA__) || defined(__ARM_FEATURE_FMA)", "fmaf"},
+    [SC_FLOAT64] = {"defined(__FP_FAST_FMA) || defined(__FMA__) || (defined(__ARM_FEATURE_FMA) && (__ARM_FP & 8))", "fma"},
+    [SC_FLOAT32] = {"defined(__FP_FAST_FMAF) || defined(__FMA__) || defined(__ARM_FEATURE_FMA)", "fmaf"},
 };
 
-void sci_c_put_fma(const c_render *r, sci_text *out) {
+void sci_c_put_fma(c_render *r, sci_text *out) {
   const char *builtin = r->o->dialect == SC_DIALECT_GNU ? "__builtin_" : "";
   bool any = false;
   for (size_t d = 0; d < sizeof fmas / sizeof *fmas; d++) {
     if (!r->needs.fma[d]) continue;
     any = true;
+    const char *macro = sci_c_fma_name(r, (sc_dtype)d, 1);
     bool lanes = false; /* of these, too */
     for (int k = 1; k < 5; k++) lanes |= d <= SC_FLOAT32 && r->needs.lanes[d][k].op[SCI_OP_fma];
     const char *told = !lanes ? "" : d == SC_FLOAT32 ? "#define SCALY_FUSES_F32\n" : "#define SCALY_FUSES_F64\n";
     sci_putf(out, "#if %s\n%s#define %s(a, b, c) %s%s(a, b, c)\n#else\n#define %s(a, b, c) ((a) * (b) + (c))\n#endif\n", fmas[d].condition,
-             told, fmas[d].macro, builtin, fmas[d].function, fmas[d].macro);
+             told, macro, builtin, fmas[d].function, macro);
   }
   if (any) sci_put_char(out, '\n');
+}
+
+/* They are short, so they end with the file. */
+void sci_c_drop_fma(c_render *r, sci_text *out) {
+  for (int d = 0; d <= SC_FLOAT32; d++)
+    for (int k = 0; k < 5; k++)
+      if (k ? r->needs.lanes[d][k].op[SCI_OP_fma] : r->needs.fma[d]) sci_putf(out, "#undef %s\n", sci_c_fma_name(r, (sc_dtype)d, 1 << k));
 }

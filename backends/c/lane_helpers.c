@@ -67,24 +67,20 @@ static void put_select(sci_text *out, const naming *n) {
 
 /* ---- blocks ---- */
 
+/* "(a, b, 0, 4, 2, 6)": the arguments of a shuffle. */
 static void put_indices(sci_text *out, int width, int stage, bool high) {
-  for (int p = 0; p < width; p++) {
-    int from = high ? (p & stage ? width + p : p + stage) : (p & stage ? width + p - stage : p);
-    sci_putf(out, "%s%d", p ? ", " : "", from);
-  }
+  sci_put(out, ", (a, b");
+  for (int p = 0; p < width; p++) sci_putf(out, ", %d", (p & stage ? width + p - stage : p) + (high ? stage : 0));
+  sci_put(out, ")");
 }
 
 /* Swaps row and column numbers bit by bit. */
-static void put_transposition(sci_text *out, const naming *n, int width) {
+static void put_transposition(sci_text *out, int width) {
   for (int stage = 1; stage < width; stage *= 2) {
-    put_template(out, n, "  SCALY_UNROLL\n");
-    sci_putf(out, "  for (int j = 0; j < %d; j++) {\n    if (j & %d) continue;\n", width, stage);
-    put_template(out, n, "    @V a = v[j], b = ");
-    sci_putf(out, "v[j + %d];\n    v[j] = __builtin_shufflevector(a, b, ", stage);
+    sci_putf(out, "  SCALY_SWAP(v, %d, %d", width, stage);
     put_indices(out, width, stage, false);
-    sci_putf(out, ");\n    v[j + %d] = __builtin_shufflevector(a, b, ", stage);
     put_indices(out, width, stage, true);
-    sci_put(out, ");\n  }\n");
+    sci_put(out, ")\n");
   }
 }
 
@@ -96,7 +92,7 @@ static void put_tile(sci_text *out, const naming *n) {
   for (int width = narrowest; width <= n->lanes; width *= 2) {
     if (n->is_auto) put_template(out, n, width == narrowest ? "#if @W == " : "#elif @W == ");
     if (n->is_auto) sci_putf(out, "%d\n", width);
-    put_transposition(out, n, width);
+    put_transposition(out, width);
   }
   sci_put(out, n->is_auto ? "#endif\n}\n#endif\n#endif\n\n" : "}\n#endif\n#endif\n\n");
 }
@@ -105,17 +101,13 @@ static const char load_block[] = "/* v[k] gets element k of each lane's n; they 
                                  "static SCALY_INLINE void scaly_load_block_@s(const @T* p, long long stride, int n, @V* v) {\n"
                                  "  int k = 0;\n"
                                  "#if defined(SCALY_SHUFFLES)@G\n"
-                                 "  if (n >= @W) {\n"
+                                 "  int whole = n >= @W ? n : 0;\n"
+                                 "  SCALY_UNROLL\n"
+                                 "  for (; k < whole; k += @W) {\n"
+                                 "    int from = k + @W <= n ? k : n - @W;\n"
                                  "    SCALY_UNROLL\n"
-                                 "    for (; k < n; k += @W) {\n"
-                                 "      @V t[@W];\n"
-                                 "      int from = k + @W <= n ? k : n - @W;\n"
-                                 "      SCALY_UNROLL\n"
-                                 "      for (int i = 0; i < @W; i++) t[i] = *(const @V_u*)(p + from + i * stride);\n"
-                                 "      scaly_transpose_@s(t);\n"
-                                 "      SCALY_UNROLL\n"
-                                 "      for (int i = 0; i < @W; i++) v[from + i] = t[i];\n"
-                                 "    }\n"
+                                 "    for (int i = 0; i < @W; i++) v[from + i] = *(const @V_u*)(p + from + i * stride);\n"
+                                 "    scaly_transpose_@s(v + from);\n"
                                  "  }\n"
                                  "#endif\n"
                                  "  SCALY_UNROLL\n"
@@ -131,24 +123,22 @@ static const char store_block[] = "/* The other way round. */\n"
                                   "static SCALY_INLINE void scaly_store_block_@s(@T* p, long long stride, int n, const @V* v) {\n"
                                   "  int k = 0;\n"
                                   "#if defined(SCALY_SHUFFLES)@G\n"
-                                  "  if (n >= @W) {\n"
+                                  "  int whole = n >= @W ? n : 0;\n"
+                                  "  SCALY_UNROLL\n"
+                                  "  for (; k < whole; k += @W) {\n"
+                                  "    @V t[@W];\n"
+                                  "    int from = k + @W <= n ? k : n - @W;\n"
                                   "    SCALY_UNROLL\n"
-                                  "    for (; k < n; k += @W) {\n"
-                                  "      @V t[@W];\n"
-                                  "      int from = k + @W <= n ? k : n - @W;\n"
-                                  "      SCALY_UNROLL\n"
-                                  "      for (int i = 0; i < @W; i++) t[i] = v[from + i];\n"
-                                  "      scaly_transpose_@s(t);\n"
-                                  "      SCALY_UNROLL\n"
-                                  "      for (int i = 0; i < @W; i++) *(@V_u*)(p + from + i * stride) = t[i];\n"
-                                  "    }\n"
+                                  "    for (int i = 0; i < @W; i++) t[i] = v[from + i];\n"
+                                  "    scaly_transpose_@s(t);\n"
+                                  "    SCALY_UNROLL\n"
+                                  "    for (int i = 0; i < @W; i++) *(@V_u*)(p + from + i * stride) = t[i];\n"
                                   "  }\n"
                                   "#endif\n"
                                   "  SCALY_UNROLL\n"
                                   "  for (; k < n; k++) {\n"
-                                  "    @V a = v[k];\n"
                                   "    SCALY_UNROLL\n"
-                                  "    for (int i = 0; i < @W; i++) p[k + i * stride] = @a;\n"
+                                  "    for (int i = 0; i < @W; i++) p[k + i * stride] = SCALY_AT(v[k], i);\n"
                                   "  }\n"
                                   "}\n";
 
@@ -195,13 +185,15 @@ static void put_fma_builtins(sci_text *out, const naming *n) {
   }
 }
 
-static void put_fma(sci_text *out, const naming *n) {
+static void put_fma(sci_text *out, const naming *n, const char *macro) {
   put_template(out, n, "#ifndef SCALY_HAS_fma_@s\n#define SCALY_HAS_fma_@s\nstatic SCALY_INLINE @V scaly_fma_@s(@V a, @V b, @V c) {\n");
   sci_putf(out, "#ifndef SCALY_FUSES_%s\n  return a * b + c;\n", n->dtype == SC_FLOAT32 ? "F32" : "F64");
   sci_put(out, "#elif defined(SCALY_ELEMENTWISE)\n  return __builtin_elementwise_fma(a, b, c);\n");
   put_fma_builtins(out, n);
   put_template(out, n, "#else\n  @V r = a;\n  for (int i = 0; i < @W; i++) SCALY_AT(r, i) = __builtin_fma@f(@a, @b, @c);\n  return r;\n"
-                       "#endif\n}\n#endif\n\n");
+                       "#endif\n}\nstatic const @V scaly_zero_@s = {0};\n#endif\n");
+  sci_putf(out, "/* Any of the three may be the same for all lanes; x - 0 is x. */\n#define %s(a, b, c) ", macro);
+  put_template(out, n, "scaly_fma_@s((a) - scaly_zero_@s, (b) - scaly_zero_@s, (c) - scaly_zero_@s)\n\n");
 }
 
 /* ---- math routines ---- */
@@ -314,19 +306,19 @@ static void put_type(sci_text *out, const naming *n) {
   sci_put(out, n->is_auto ? "#endif\n#endif\n\n" : "#endif\n\n");
 }
 
-static void put_operations(const c_render *r, sci_text *out, const naming *n, const c_lane_type *t) {
+static void put_operations(c_render *r, sci_text *out, const naming *n, const c_lane_type *t) {
   bool selects = t->helper[C_LANE_SELECT] || t->op[SCI_OP_minimum] || t->op[SCI_OP_maximum] || t->op[SCI_OP_sign];
   if (selects) put_select(out, n);
   for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
     if (t->op[whole[i].op]) put_function(out, n, sci_ops[whole[i].op].name, whole[i].text);
   for (size_t i = 0; i < sizeof lanewise / sizeof *lanewise; i++)
     if (t->op[lanewise[i].op]) put_lanewise(out, n, sci_ops[lanewise[i].op].name, lanewise[i].name);
-  if (t->op[SCI_OP_fma]) put_fma(out, n);
+  if (t->op[SCI_OP_fma]) put_fma(out, n, sci_c_fma_name(r, n->dtype, n->lanes));
   for (int op = 0; op < SCI_OP_COUNT; op++)
     if (t->op[op] && sci_ops[op].traits & SCI_LIBM) put_math(r, out, n, op);
 }
 
-static void put_lane_type(const c_render *r, sci_text *out, sc_dtype dtype, int lanes, const c_lane_type *t) {
+static void put_lane_type(c_render *r, sci_text *out, sc_dtype dtype, int lanes, const c_lane_type *t) {
   naming n = {.is_auto = r->o->lanes == SC_LANES_AUTO, .lanes = lanes, .dtype = dtype};
   int size = dtype == SC_FLOAT32 ? 32 : 64;
   n.element = dtype == SC_FLOAT32 ? "float" : "double";
@@ -355,6 +347,17 @@ static void put_lane_type(const c_render *r, sci_text *out, sc_dtype dtype, int 
 
 /* ---- what all types share ---- */
 
+static const char swap[] = "#ifndef SCALY_SWAP /* v[j] and v[j + s] exchange halves of every 2 s elements, for all such pairs of n */\n"
+                           "#define SCALY_SWAP(v, n, s, low, high) \\\n"
+                           "  SCALY_UNROLL \\\n"
+                           "  for (int j = 0; j < n; j++) { \\\n"
+                           "    if (j & s) continue; \\\n"
+                           "    __typeof__(*v) a = v[j], b = v[j + s]; \\\n"
+                           "    v[j] = __builtin_shufflevector low; \\\n"
+                           "    v[j + s] = __builtin_shufflevector high; \\\n"
+                           "  }\n"
+                           "#endif\n\n";
+
 static void put_width(const c_render *r, sci_text *out) {
   if (r->o->lanes == SC_LANES_AUTO)
     sci_put(out, "/* Lanes of float64, by what is compiled for; -DSCALY_LANES=1, 2, 4 or 8 overrides. */\n#ifndef SCALY_LANES\n"
@@ -366,17 +369,21 @@ static void put_width(const c_render *r, sci_text *out) {
   if (r->o->lanes == SC_LANES_AUTO) sci_put(out, "#endif\n");
 }
 
-void sci_c_put_lane_helpers(const c_render *r, sci_text *out) {
+void sci_c_put_lane_helpers(c_render *r, sci_text *out) {
   bool any = false;
   for (int d = 0; d <= SC_FLOAT32; d++)
     for (int k = 1; k < 5; k++) any |= r->needs.lanes[d][k].used;
   if (!any) return;
   put_width(r, out);
+  bool transposes = false;
+  for (int d = 0; d <= SC_FLOAT32; d++)
+    for (int k = 1; k < 5; k++) transposes |= r->needs.lanes[d][k].helper[C_LANE_LOAD_BLOCK] || r->needs.lanes[d][k].helper[C_LANE_STORE_BLOCK];
   sci_put(out, "#ifndef SCALY_INLINE\n#define SCALY_INLINE inline __attribute__((always_inline))\n"
                "#if defined(__clang__)\n#define SCALY_UNROLL _Pragma(\"unroll\")\n#else\n#define SCALY_UNROLL _Pragma(\"GCC unroll 16\")\n#endif\n"
                "#ifdef __has_builtin\n#if __has_builtin(__builtin_shufflevector)\n#define SCALY_SHUFFLES\n#endif\n"
                "#if __has_builtin(__builtin_elementwise_fma)\n#define SCALY_ELEMENTWISE\n#endif\n#endif\n"
                "#pragma GCC diagnostic ignored \"-Wpsabi\" /* nothing below is called from another file */\n#endif\n\n");
+  if (transposes) sci_put(out, swap);
   for (int d = 0; d <= SC_FLOAT32; d++)
     for (int k = 1; k < 5; k++)
       if (r->needs.lanes[d][k].used) put_lane_type(r, out, (sc_dtype)d, 1 << k, &r->needs.lanes[d][k]);

@@ -44,8 +44,29 @@ bool sci_c_name_varies(const c_render *r, sci_name n) {
 }
 
 void sci_c_put_type(c_render *r, sc_dtype dtype, bool varies) {
-  if (!varies) put(r, sci_c_types[dtype]);
-  else sci_putf(r->out, dtype == SC_BOOL ? "scaly_m%s" : "scaly_f%s", r->vector.suffix + 1);
+  if (!varies) {
+    put(r, sci_c_types[dtype]);
+  } else if (dtype == SC_BOOL) {
+    sci_putf(r->out, "scaly_m%s", r->vector.suffix + 1);
+  } else {
+    put(r, sci_c_own_name(r, "vec"));
+    r->vector.declares = true;
+  }
+}
+
+/* FMA, FMA8, and with an F behind for float32. */
+const char *sci_c_fma_name(c_render *r, sc_dtype dtype, int lanes) {
+  char stem[16];
+  if (lanes > 1) snprintf(stem, sizeof stem, "FMA%s%d", dtype == SC_FLOAT32 ? "F" : "", lanes);
+  else snprintf(stem, sizeof stem, "FMA%s", dtype == SC_FLOAT32 ? "F" : "");
+  return sci_c_own_name(r, stem);
+}
+
+/* The array of a block. */
+static const char *array_name(c_render *r, uint32_t number) {
+  char stem[16];
+  snprintf(stem, sizeof stem, "b%u", number);
+  return sci_c_own_name(r, stem);
 }
 
 /* scaly_load_f64x4 */
@@ -87,19 +108,25 @@ static void put_place(c_render *r, const sci_stmt *st, const sci_access *access,
   if (with_stride) sci_putf(r->out, ", %lld", (long long)access->stride);
 }
 
+/* How many lanes of a part there are. */
+static void put_live(c_render *r) {
+  if (r->vector.partial) sci_putf(r->out, ", %s", sci_c_own_name(r, "live"));
+}
+
 static void put_lane_load(c_render *r, const sci_stmt *st, const sci_access *access) {
   bool strided = access->kind == SCI_ACCESS_STRIDED;
   put_helper_name(r, r->vector.partial ? C_LANE_LOAD_PART : strided ? C_LANE_LOAD_STRIDED : C_LANE_LOAD);
   put(r, "(");
   put_place(r, st, access, strided || r->vector.partial);
-  put(r, r->vector.partial ? ", scaly_live)" : ")");
+  put_live(r);
+  put(r, ")");
 }
 
 bool sci_c_put_lane_load(c_render *r, const sci_stmt *st) {
   if (!sci_c_name_varies(r, st->name)) return false;
   uint32_t block = r->vector.block_of[st->name];
   sci_access access = sci_access_of(&r->vector.facts, st->index);
-  if (block) sci_putf(r->out, "scaly_b%u[%u]", block - 1, r->vector.place_in[st->name]);
+  if (block) sci_putf(r->out, "%s[%u]", array_name(r, block - 1), r->vector.place_in[st->name]);
   else put_lane_load(r, st, &access);
   return true;
 }
@@ -110,7 +137,8 @@ static void put_lane_store(c_render *r, const sci_stmt *st) {
   put_helper_name(r, r->vector.partial ? C_LANE_STORE_PART : strided ? C_LANE_STORE_STRIDED : C_LANE_STORE);
   put(r, "(");
   put_place(r, st, &access, strided || r->vector.partial);
-  put(r, r->vector.partial ? ", scaly_live, " : ", ");
+  put_live(r);
+  put(r, ", ");
   put_widened(r, st->value);
   put(r, ")");
 }
@@ -143,33 +171,43 @@ static void put_block_call(c_render *r, const sci_stmt *first, const sci_run *ru
   put_helper_name(r, h);
   put(r, "(");
   put_place(r, first, &run->access, true);
-  sci_putf(r->out, ", %u, scaly_b%u);\n", n, number);
+  sci_putf(r->out, ", %u, %s);\n", n, array_name(r, number));
 }
 
 static void put_array(c_render *r, uint32_t n, uint32_t number) {
   put_indent(r);
   sci_c_put_type(r, (sc_dtype)r->vector.loop->of, true);
-  sci_putf(r->out, " scaly_b%u[%u];\n", number, n);
+  sci_putf(r->out, " %s[%u]", array_name(r, number), n);
 }
 
+/* All elements in one list, or one after the other when some need temporaries of their own. */
 static void put_stored_run(c_render *r, sci_block block, const sci_runs *runs, const sci_run *run, uint32_t from, uint32_t n) {
   uint32_t number = r->vector.n_blocks++;
+  bool is_list = true;
+  for (uint32_t k = 0; k < n; k++) {
+    sci_c_find_shared(r, &block.stmts[runs->order[run->first + from + k]]);
+    is_list &= !r->shared.n;
+  }
   put_array(r, n, number);
+  put(r, is_list ? " = {\n" : ";\n");
   for (uint32_t k = 0; k < n; k++) {
     const sci_stmt *st = &block.stmts[runs->order[run->first + from + k]];
-    sci_c_put_temporaries(r, st);
+    if (!is_list) sci_c_put_temporaries(r, st);
     put_indent(r);
-    sci_putf(r->out, "scaly_b%u[%u] = ", number, k);
+    if (is_list) put(r, "  ");
+    else sci_putf(r->out, "%s[%u] = ", array_name(r, number), k);
     put_widened(r, st->value);
-    put(r, ";\n");
-    sci_c_forget_temporaries(r);
+    put(r, is_list ? ",\n" : ";\n");
+    if (!is_list) sci_c_forget_temporaries(r);
   }
+  if (is_list) put_indent(r), put(r, "};\n");
   put_block_call(r, &block.stmts[runs->order[run->first + from]], run, n, number, C_LANE_STORE_BLOCK);
 }
 
 static void put_loaded_run(c_render *r, sci_block block, const sci_runs *runs, const sci_run *run, uint32_t from, uint32_t n) {
   uint32_t number = r->vector.n_blocks++;
   put_array(r, n, number);
+  put(r, ";\n");
   for (uint32_t k = 0; k < n; k++) {
     sci_name name = block.stmts[runs->order[run->first + from + k]].name;
     r->vector.block_of[name] = number + 1;
@@ -212,6 +250,7 @@ static void enter(c_render *r, const sci_loop *l) {
   }
   sci_lanes_enter(&v->facts, l);
   v->loop = l;
+  v->declares = false;
   name_type(r, l);
   bool whole = v->lanes && sci_loop_trips(l) % v->lanes == 0;
   v->partial = !whole && (l->tail == SCI_TAIL_MASKED || l->tail == SCI_TAIL_ALL);
@@ -222,34 +261,48 @@ static void put_step(c_render *r, const sci_loop *l) {
   put(r, r->vector.count);
 }
 
+/* A short name for the type, where something is declared with it. */
+static void put_type_name(c_render *r, size_t at) {
+  if (!r->vector.declares) return;
+  sci_text text, *body = r->out;
+  sci_text_init(&text, &r->env->scratch);
+  r->out = &text;
+  put_indent(r);
+  sci_putf(r->out, "typedef scaly_%s %s;\n", r->vector.suffix, sci_c_own_name(r, "vec"));
+  r->out = body;
+  sci_c_insert(r, at, &text);
+}
+
 /* for (long long i = 0; i < 40; i += 4) { */
-void sci_c_put_lane_loop(c_render *r, const sci_loop *l, void (*body)(c_render *, sci_block)) {
+void sci_c_put_lane_loop(c_render *r, const sci_loop *l, void (*body)(c_render *, const sci_loop *)) {
   enter(r, l);
   const char *i = r->m->var_names[l->var];
   int64_t trips = sci_loop_trips(l), stop = l->start + trips * l->step;
   bool whole = l->tail == SCI_TAIL_NONE || (r->vector.lanes && trips % r->vector.lanes == 0), early = !whole && !r->vector.partial;
-  const char *at = early ? "scaly_at" : i;
+  const char *at = early ? sci_c_own_name(r, "at") : i;
   sci_putf(r->out, "for (long long %s = %lld; %s < %lld; %s += ", at, (long long)l->start, at, (long long)stop, at);
   put_step(r, l);
   put(r, ") {\n");
   r->depth++;
+  size_t at_top = r->out->n;
   if (early) {
     put_indent(r);
-    sci_putf(r->out, "long long %s = scaly_at < %lld - ", i, (long long)stop);
+    sci_putf(r->out, "long long %s = %s < %lld - ", i, at, (long long)stop);
     put_step(r, l);
-    sci_putf(r->out, " ? scaly_at : %lld - ", (long long)stop);
+    sci_putf(r->out, " ? %s : %lld - ", at, (long long)stop);
     put_step(r, l);
     put(r, ";\n");
   }
   if (r->vector.partial) {
     put_indent(r);
-    sci_putf(r->out, "int scaly_live = %s + ", i);
+    sci_putf(r->out, "int %s = %s + ", sci_c_own_name(r, "live"), i);
     put_step(r, l);
     sci_putf(r->out, " <= %lld ? %s : (int)", (long long)stop, r->vector.count);
     sci_putf(r->out, l->step == 1 ? "(%lld - %s)" : "((%lld - %s) / %lld)", (long long)stop, i, (long long)l->step);
     put(r, ";\n");
   }
-  body(r, l->body);
+  body(r, l);
+  put_type_name(r, at_top);
   r->depth--;
   put_indent(r);
   put(r, "}\n");

@@ -89,9 +89,17 @@ static void put_call(c_render *r, const sci_stmt *st) {
 
 static void put_block(c_render *r, sci_block block);
 
+/* The block of a loop, with the pointers that it uses before it. */
+static void put_body(c_render *r, const sci_loop *l) {
+  uint32_t pointers = sci_c_open_pointers(r, r->m->var_names[l->var]);
+  size_t at = r->out->n;
+  put_block(r, l->body);
+  sci_c_close_pointers(r, pointers, at);
+}
+
 static void put_loop(c_render *r, const sci_loop *l) {
   if (sci_c_has_lanes(r, l)) {
-    sci_c_put_lane_loop(r, l, put_block);
+    sci_c_put_lane_loop(r, l, put_body);
     return;
   }
   const char *i = r->m->var_names[l->var];
@@ -110,7 +118,7 @@ static void put_loop(c_render *r, const sci_loop *l) {
   if (l->step != 1) sci_put_int(r->out, l->step);
   put(r, ") {\n");
   r->depth++;
-  put_block(r, l->body);
+  put_body(r, l);
   r->depth--;
   put_indent(r);
   put(r, "}\n");
@@ -147,6 +155,7 @@ static void put_block(c_render *r, sci_block block) {
     if (st->kind == SCI_S_LOOP) {
       if (dead && !sci_loop_trips(st->loop)) continue;
       if (dead) {
+        sci_c_open_pointers(r, NULL);
         put_block(r, st->loop->body); /* prints nothing, but has flags */
         continue;
       }
@@ -265,6 +274,13 @@ static void put_parameter(c_render *r, sci_buf b, bool is_output) {
   put(r, r->m->buf_names[b]);
 }
 
+/* With the constants that have names before them. */
+static void put_statements(c_render *r, const sci_proc *proc) {
+  size_t at = r->out->n;
+  put_block(r, proc->body);
+  sci_c_declare_constants(r, at);
+}
+
 static void put_proc(c_render *r, const sci_proc *proc) {
   put(r, "static inline void ");
   put(r, r->m->proc_names[r->proc - 1]);
@@ -279,7 +295,7 @@ static void put_proc(c_render *r, const sci_proc *proc) {
       sci_putf(r->out, "  (void)%s;\n", r->m->buf_names[proc->params[i]]);
   if (!uses_w(r, proc)) put(r, "  (void)w;\n");
   put_locals(r, proc);
-  put_block(r, proc->body);
+  put_statements(r, proc);
   put(r, "}\n\n");
 }
 
@@ -336,7 +352,7 @@ static void put_entry(c_render *r, const sci_proc *proc) {
   for (uint32_t i = 0; !r->o->casadi && i < proc->n_out; i++) put_check(r, proc->params[proc->n_in + i], "res", i, "SCALY_ERR_NULL_RESULT");
   put_bindings(r, proc);
   put_locals(r, proc);
-  put_block(r, proc->body);
+  put_statements(r, proc);
   put(r, "  return SCALY_SUCCESS;\n}\n");
 }
 
