@@ -69,6 +69,7 @@ typedef struct c_name_use {
 typedef struct c_buf_use {
   uint32_t read, written; /* the procedure, plus one, in which it is */
   uint32_t write_at;      /* the place of the write that follows next */
+  const char *type;       /* of a local's elements, once it is declared */
 } c_buf_use;
 
 /* Where the elements begin that one iteration of a loop works on: a pointer of its own, for the text's sake (pointers.c). */
@@ -222,6 +223,8 @@ void sci_c_put_scalar(c_render *r, sc_dtype dtype, sci_scalar v);
 /* ---- loops in lanes (lanes.c) ---- */
 
 bool sci_c_has_lanes(const c_render *r, const sci_loop *l);
+/* The type of a local's elements: vectors where it has lanes, in the workspace those that need no alignment. */
+const char *sci_c_local_type(c_render *r, const sci_local *l);
 void sci_c_put_lane_loop(c_render *r, const sci_loop *l, void (*body)(c_render *, const sci_loop *));
 const char *sci_c_fma_name(c_render *r, sc_dtype dtype, int lanes); /* lanes 1: of scalars */
 bool sci_c_varies(c_render *r, sci_val v); /* a vector */

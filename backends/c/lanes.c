@@ -14,25 +14,55 @@ static void put_indent(c_render *r) {
   for (uint32_t i = 0; i < r->depth; i++) sci_put_n(r->out, "  ", 2);
 }
 
+static bool asks_for_lanes(const c_render *r) {
+  return r->o->dialect == SC_DIALECT_GNU && r->o->lanes != SC_LANES_1;
+}
+
 bool sci_c_has_lanes(const c_render *r, const sci_loop *l) {
-  if (r->o->dialect != SC_DIALECT_GNU || r->o->lanes == SC_LANES_1) return false;
-  return sci_loop_lanes(l, r->o->lanes == SC_LANES_AUTO ? 8 : (int)r->o->lanes) > 1;
+  return asks_for_lanes(r) && sci_loop_lanes(l, r->o->lanes == SC_LANES_AUTO ? 8 : (int)r->o->lanes) > 1;
 }
 
 /* ---- types ---- */
 
-static void name_type(c_render *r, const sci_loop *l) {
-  bool is_auto = r->o->lanes == SC_LANES_AUTO;
-  int lanes = is_auto ? l->lanes : sci_loop_lanes(l, (int)r->o->lanes), size = l->of == SC_FLOAT32 ? 32 : 64;
-  c_lanes *v = &r->vector;
+/* Of loops with a cap: f64w8, or f64x4 where four lanes are asked for. */
+typedef struct type_name {
+  bool is_auto;
+  int size, lanes;
+  char suffix[24];
+} type_name;
+
+static type_name type_of(c_render *r, sc_dtype of, int cap) {
+  sci_loop like = {.kind = SCI_LOOP_VECTOR, .of = (uint8_t)of, .lanes = (uint8_t)cap};
+  type_name t = {.is_auto = r->o->lanes == SC_LANES_AUTO, .size = of == SC_FLOAT32 ? 32 : 64};
+  t.lanes = t.is_auto ? cap : sci_loop_lanes(&like, (int)r->o->lanes);
+  snprintf(t.suffix, sizeof t.suffix, "f%d%c%d", t.size, t.is_auto ? 'w' : 'x', t.lanes);
+  return t;
+}
+
+static c_lane_type *needs_of(c_render *r, sc_dtype of, int lanes) {
   unsigned which = 0;
   while (1 << which < lanes) which++;
-  v->type = &r->needs.lanes[l->of][which];
-  v->type->used = true;
-  snprintf(v->suffix, sizeof v->suffix, "f%d%c%d", size, is_auto ? 'w' : 'x', lanes);
-  if (is_auto) snprintf(v->count, sizeof v->count, "SCALY_F%dW%d", size, lanes);
-  else snprintf(v->count, sizeof v->count, "%d", lanes);
-  v->lanes = is_auto ? 0 : lanes;
+  c_lane_type *needs = &r->needs.lanes[of][which];
+  needs->used = true;
+  return needs;
+}
+
+static void name_type(c_render *r, const sci_loop *l) {
+  c_lanes *v = &r->vector;
+  type_name t = type_of(r, (sc_dtype)l->of, l->lanes);
+  v->type = needs_of(r, (sc_dtype)l->of, t.lanes);
+  memcpy(v->suffix, t.suffix, sizeof v->suffix);
+  if (t.is_auto) snprintf(v->count, sizeof v->count, "SCALY_F%dW%d", t.size, t.lanes);
+  else snprintf(v->count, sizeof v->count, "%d", t.lanes);
+  v->lanes = t.is_auto ? 0 : t.lanes;
+}
+
+const char *sci_c_local_type(c_render *r, const sci_local *l) {
+  sc_dtype of = (sc_dtype)r->s->bufs[l->buf].dtype;
+  if (l->lanes < 2 || !asks_for_lanes(r)) return sci_c_types[of];
+  type_name t = type_of(r, of, l->lanes);
+  needs_of(r, of, t.lanes);
+  return sci_asprintf(&r->env->scratch, "scaly_%s%s", t.suffix, l->in_workspace ? "_u" : "");
 }
 
 bool sci_c_varies(c_render *r, sci_val v) {
@@ -125,15 +155,22 @@ static void put_lane_load(c_render *r, const sci_stmt *st, const sci_access *acc
 bool sci_c_put_lane_load(c_render *r, const sci_stmt *st) {
   if (!sci_c_name_varies(r, st->name)) return false;
   uint32_t block = r->vector.block_of[st->name];
-  sci_access access = sci_access_of(&r->vector.facts, st->index);
-  if (block) sci_putf(r->out, "%s[%u]", array_name(r, block - 1), r->vector.place_in[st->name]);
+  sci_access access = sci_access_of(&r->vector.facts, st->buf, st->index);
+  if (access.kind == SCI_ACCESS_OWN) sci_c_put_element(r, st->buf, st->index);
+  else if (block) sci_putf(r->out, "%s[%u]", array_name(r, block - 1), r->vector.place_in[st->name]);
   else put_lane_load(r, st, &access);
   return true;
 }
 
 static void put_lane_store(c_render *r, const sci_stmt *st) {
-  sci_access access = sci_access_of(&r->vector.facts, st->index);
+  sci_access access = sci_access_of(&r->vector.facts, st->buf, st->index);
   bool strided = access.kind == SCI_ACCESS_STRIDED;
+  if (access.kind == SCI_ACCESS_OWN) {
+    sci_c_put_element(r, st->buf, st->index);
+    put(r, " = ");
+    put_widened(r, st->value);
+    return;
+  }
   put_helper_name(r, r->vector.partial ? C_LANE_STORE_PART : strided ? C_LANE_STORE_STRIDED : C_LANE_STORE);
   put(r, "(");
   put_place(r, st, &access, strided || r->vector.partial);

@@ -136,7 +136,8 @@ static void put_pointer(c_render *r, const c_pointer *p) {
   const sci_buffer *b = &r->s->bufs[p->owner];
   for (uint32_t i = 0; i < r->depth; i++) sci_put_n(r->out, "  ", 2);
   if (b->space == SCI_SPACE_INPUT || b->space == SCI_SPACE_CONSTANT) sci_put(r->out, "const ");
-  sci_putf(r->out, "%s* %s = ", sci_c_types[b->dtype], p->name);
+  const char *type = r->bufs[p->owner].type; /* of lanes, it may be */
+  sci_putf(r->out, "%s* %s = ", type ? type : sci_c_types[b->dtype], p->name);
   sci_c_put_address(r, p->owner, p->at);
   sci_put(r->out, ";\n");
 }

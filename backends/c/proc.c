@@ -174,7 +174,7 @@ static bool is_used(const c_render *r, sci_buf b) {
 }
 
 static int64_t bytes_of(const c_render *r, const sci_local *l) {
-  return r->s->bufs[l->buf].size * (int64_t)sc_dtype_size((sc_dtype)r->s->bufs[l->buf].dtype);
+  return r->s->bufs[l->buf].size * sci_local_unit(r->s, l);
 }
 
 static void put_restrict(c_render *r) {
@@ -185,20 +185,21 @@ static void put_restrict(c_render *r) {
 
 typedef struct slot {
   const sci_local *local;
-  int64_t begin, end;
-  unsigned dtype;
+  int64_t begin, end, unit;
+  unsigned kind; /* different for different types */
+  const char *type;
 } slot;
 
 static int by_place(const void *a, const void *b) {
   const slot *x = a, *y = b;
   if (x->local->in_workspace != y->local->in_workspace) return x->local->in_workspace ? 1 : -1;
-  if (!x->local->in_workspace && x->dtype != y->dtype) return x->dtype < y->dtype ? -1 : 1;
+  if (!x->local->in_workspace && x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
   if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
   return x->local->buf < y->local->buf ? -1 : 1;
 }
 
 static void put_pointer(c_render *r, const slot *sl, bool alone) {
-  const char *type = sci_c_types[sl->dtype];
+  const char *type = sl->type;
   bool same = strcmp(type, sci_c_abi_type(r->m->abi)) == 0;
   put_indent(r);
   put(r, type);
@@ -216,8 +217,8 @@ static void put_pointer(c_render *r, const slot *sl, bool alone) {
 /* One array for the whole range of stack slots that share bytes; each further buffer points into it. Buffers of different types get memory of
  * their own, so that no object is read as another type. */
 static void put_arrays(c_render *r, const slot *group, size_t n, int64_t end) {
-  int64_t size = (int64_t)sc_dtype_size((sc_dtype)group->dtype);
-  const char *type = sci_c_types[group->dtype], *name = r->m->buf_names[group->local->buf];
+  int64_t size = group->unit;
+  const char *type = group->type, *name = r->m->buf_names[group->local->buf];
   put_indent(r);
   sci_putf(r->out, "%s %s[%lld];\n", type, name, (long long)((end - group->begin) / size));
   for (size_t i = 1; i < n; i++) {
@@ -235,7 +236,9 @@ static void put_locals(c_render *r, const sci_proc *proc) {
     const sci_local *l = &proc->locals[i];
     const sci_buffer *b = &r->s->bufs[l->buf];
     if (b->alias_of != SCI_NIL || !b->size || !is_used(r, l->buf)) continue;
-    slots[n++] = (slot){l, l->offset, l->offset + bytes_of(r, l), b->dtype};
+    unsigned kind = b->dtype * 32u + l->lanes;
+    r->bufs[l->buf].type = sci_c_local_type(r, l);
+    slots[n++] = (slot){l, l->offset, l->offset + bytes_of(r, l), sci_local_unit(r->s, l), kind, r->bufs[l->buf].type};
   }
   if (n) qsort(slots, n, sizeof *slots, by_place);
   for (size_t i = 0, j; i < n; i = j) {
@@ -243,7 +246,7 @@ static void put_locals(c_render *r, const sci_proc *proc) {
     int64_t end = slots[i].end;
     for (j = i + 1; packed && j < n; j++) {
       bool apart = slots[j].local->in_workspace != slots[i].local->in_workspace || slots[j].begin >= end ||
-                   (!slots[i].local->in_workspace && slots[j].dtype != slots[i].dtype);
+                   (!slots[i].local->in_workspace && slots[j].kind != slots[i].kind);
       if (apart) break;
       if (slots[j].end > end) end = slots[j].end;
     }

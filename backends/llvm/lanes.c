@@ -44,7 +44,7 @@ static LLVMValueRef load_one(sci_llvm_emitter *e, const sci_stmt *st, int64_t st
   LLVMBuilderRef b = sci_llvm_builder(e);
   LLVMTypeRef type = LLVMVectorType(type_of(e, st), e->width);
   sci_llvm_storage storage;
-  LLVMValueRef base = sci_llvm_address(e, st->buf, st->index, &storage);
+  LLVMValueRef base = sci_llvm_address(e, st->buf, st->index, NULL, &storage);
   if (stride == 1 && !e->lane_at) return load_from(e, st, type, base, &storage);
   LLVMValueRef all = LLVMGetPoison(type);
   for (uint32_t i = 0; i < e->width; i++) {
@@ -65,7 +65,7 @@ static LLVMValueRef widened(sci_llvm_emitter *e, LLVMValueRef v) {
 static void store_one(sci_llvm_emitter *e, const sci_stmt *st, int64_t stride) {
   LLVMBuilderRef b = sci_llvm_builder(e);
   sci_llvm_storage storage;
-  LLVMValueRef value = widened(e, sci_llvm_value(e, st->value)), base = sci_llvm_address(e, st->buf, st->index, &storage);
+  LLVMValueRef value = widened(e, sci_llvm_value(e, st->value)), base = sci_llvm_address(e, st->buf, st->index, NULL, &storage);
   if (stride == 1 && !e->lane_at) {
     store_to(e, st, value, base, &storage);
     return;
@@ -74,6 +74,17 @@ static void store_one(sci_llvm_emitter *e, const sci_stmt *st, int64_t stride) {
     LLVMValueRef one = LLVMBuildExtractElement(b, value, i32(e, i), "");
     store_to(e, st, one, lane_address(e, st, base, stride, i, 0), &storage);
   }
+}
+
+/* ---- one element of each lane's own memory ---- */
+
+static void access_own(sci_llvm_emitter *e, const sci_stmt *st) {
+  LLVMTypeRef type = LLVMVectorType(type_of(e, st), e->width);
+  sci_llvm_storage storage;
+  LLVMValueRef value = st->kind == SCI_S_STORE ? widened(e, sci_llvm_value(e, st->value)) : NULL;
+  LLVMValueRef at = sci_llvm_address(e, st->buf, st->index, type, &storage);
+  if (value) store_to(e, st, value, at, &storage);
+  else sci_llvm_set_name(e, st->name, load_from(e, st, type, at, &storage));
 }
 
 /* ---- blocks ---- */
@@ -163,7 +174,7 @@ static void load_run(sci_llvm_emitter *e, sci_block block, const sci_runs *runs,
   const uint32_t *order = runs->order + r->first;
   const sci_stmt *first = &block.stmts[order[0]];
   sci_llvm_storage storage;
-  LLVMValueRef base = sci_llvm_address(e, first->buf, first->index, &storage), tile[16];
+  LLVMValueRef base = sci_llvm_address(e, first->buf, first->index, NULL, &storage), tile[16];
   uint32_t most = e->width > 4 ? e->width / 2 : 2; /* inserting halves from memory is cheaper than another stage of shuffles */
   for (uint32_t k = 0; k < r->n;) {
     uint32_t size = tile_for(r->n, k, most), at = k + size > r->n ? r->n - size : k;
@@ -185,7 +196,7 @@ static void store_run(sci_llvm_emitter *e, sci_block block, const sci_runs *runs
   sci_llvm_storage storage;
   LLVMValueRef *values = SCI_ARRAY(&e->env->scratch, LLVMValueRef, r->n);
   for (uint32_t k = 0; k < r->n; k++) values[k] = opaque(e, sci_llvm_value(e, block.stmts[order[k]].value));
-  LLVMValueRef base = sci_llvm_address(e, first->buf, first->index, &storage);
+  LLVMValueRef base = sci_llvm_address(e, first->buf, first->index, NULL, &storage);
   for (uint32_t k = 0; k < r->n;) {
     uint32_t size = tile_for(r->n, k, e->width), at = k + size > r->n ? r->n - size : k;
     store_tile(e, first, r, at, size, base, &storage, values);
@@ -196,10 +207,12 @@ static void store_run(sci_llvm_emitter *e, sci_block block, const sci_runs *runs
 bool sci_llvm_lane_access(sci_llvm_emitter *e, sci_block block, uint32_t at, sci_runs *runs) {
   const sci_stmt *st = &block.stmts[at];
   if (st->kind != SCI_S_LOAD && st->kind != SCI_S_STORE) return false;
-  sci_access access = sci_access_of(&e->lanes, st->index);
+  sci_access access = sci_access_of(&e->lanes, st->buf, st->index);
   if (access.kind == SCI_ACCESS_UNIFORM) return false;
   uint32_t number = e->lane_at ? 0 : runs->of[at];
-  if (number) {
+  if (access.kind == SCI_ACCESS_OWN) {
+    access_own(e, st);
+  } else if (number) {
     sci_run *r = &runs->list.data[number - 1];
     if (r->n && st->kind == SCI_S_LOAD) load_run(e, block, runs, r);
     if (r->n && st->kind == SCI_S_STORE) store_run(e, block, runs, r);

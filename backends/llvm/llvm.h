@@ -180,7 +180,8 @@ LLVMValueRef sci_llvm_joined(sci_llvm_emitter *e, LLVMBuilderRef b, LLVMValueRef
 LLVMValueRef sci_llvm_value(sci_llvm_emitter *e, sci_val v);
 /* The slot of a value that was just computed: how far out it is available. */
 sci_llvm_slot sci_llvm_slot_of(sci_llvm_emitter *e, sci_val v);
-LLVMValueRef sci_llvm_address(sci_llvm_emitter *e, sci_buf buf, sci_val index, sci_llvm_storage *storage);
+/* `element`: what lies side by side there; NULL: the buffer's elements. */
+LLVMValueRef sci_llvm_address(sci_llvm_emitter *e, sci_buf buf, sci_val index, LLVMTypeRef element, sci_llvm_storage *storage);
 LLVMValueRef sci_llvm_const(sci_llvm_emitter *e, sc_dtype dtype, uint64_t bits);
 
 /* ops.c: one operation on LLVM values, scalars or vectors alike. `from` is the operands' dtype, `to` the result's. */

@@ -71,7 +71,7 @@ static uint32_t bind_locals(sci_llvm_emitter *e, const sci_proc *p, uint32_t gro
   for (uint32_t i = 0; i < p->n_locals; i++) {
     const sci_local *l = &p->locals[i];
     const sci_buffer *b = &e->store->bufs[l->buf];
-    int64_t bytes = b->size * (int64_t)sc_dtype_size((sc_dtype)b->dtype);
+    int64_t bytes = b->size * sci_local_unit(e->store, l);
     if (bytes == 0) bind(e, l->buf, LLVMConstNull(e->ptr), READ_ONLY);
     else if (l->offset < 0) bind(e, l->buf, on_stack(e, bytes, b->hint), group++);
     else slots[n++] = (slot){l, l->offset, l->offset + bytes, i};

@@ -31,7 +31,7 @@ void sci_llvm_mark(sci_llvm_emitter *e, LLVMValueRef access, const sci_llvm_stor
 static void emit_load(sci_llvm_emitter *e, const sci_stmt *st) {
   sci_llvm_storage storage;
   LLVMBuilderRef b = sci_llvm_builder(e);
-  LLVMValueRef at = sci_llvm_address(e, st->buf, st->index, &storage);
+  LLVMValueRef at = sci_llvm_address(e, st->buf, st->index, NULL, &storage);
   sc_dtype dtype = (sc_dtype)e->store->bufs[st->buf].dtype;
   LLVMValueRef value = LLVMBuildLoad2(b, e->elements[dtype], at, "");
   LLVMSetAlignment(value, (unsigned)sc_dtype_size(dtype));
@@ -45,7 +45,7 @@ static void emit_store(sci_llvm_emitter *e, const sci_stmt *st) {
   sci_llvm_storage storage;
   LLVMBuilderRef b = sci_llvm_builder(e);
   LLVMValueRef value = sci_llvm_value(e, st->value);
-  LLVMValueRef at = sci_llvm_address(e, st->buf, st->index, &storage);
+  LLVMValueRef at = sci_llvm_address(e, st->buf, st->index, NULL, &storage);
   sc_dtype dtype = (sc_dtype)e->store->bufs[st->buf].dtype;
   if (dtype == SC_BOOL) value = LLVMBuildZExt(b, value, e->elements[SC_BOOL], "");
   LLVMValueRef store = LLVMBuildStore(b, value, at);
@@ -70,7 +70,7 @@ static void emit_call(sci_llvm_emitter *e, const sci_call *call) {
   unsigned n = call->n;
   for (uint32_t i = 0; i < call->n; i++) {
     sci_llvm_storage storage;
-    args[i] = sci_llvm_address(e, call->views[i].buf, call->views[i].index, &storage);
+    args[i] = sci_llvm_address(e, call->views[i].buf, call->views[i].index, NULL, &storage);
   }
   if (callee->workspace_total) {
     LLVMValueRef self = LLVMConstInt(e->i64, (uint64_t)e->program->procs[e->proc - 1]->workspace_self, false);

@@ -161,14 +161,14 @@ static int64_t split_constant(const sci_llvm_emitter *e, sci_val *index) {
   return x->op == SCI_OP_add ? k : -k;
 }
 
-LLVMValueRef sci_llvm_address(sci_llvm_emitter *e, sci_buf buf, sci_val index, sci_llvm_storage *storage) {
+LLVMValueRef sci_llvm_address(sci_llvm_emitter *e, sci_buf buf, sci_val index, LLVMTypeRef element, sci_llvm_storage *storage) {
   int64_t offset;
   sci_buf owner = sci_storage(e->store, buf, &offset);
   if (!e->storages[owner].base) e->storages[owner].base = sci_llvm_table(e, owner); /* everything else is bound by its procedure */
   *storage = e->storages[owner];
-  LLVMTypeRef element = e->elements[e->store->bufs[owner].dtype];
   LLVMBuilderRef b = sci_llvm_builder(e);
   LLVMValueRef at = storage->base, i;
+  if (!element) element = e->elements[e->store->bufs[owner].dtype];
   if (index != SCI_NIL) offset += split_constant(e, &index);
   if (index == SCI_NIL) {
     if (!offset) return at;

@@ -3,7 +3,7 @@
 
 sci_buf sci_private(sci_lowering *l, sc_dtype dtype, int64_t size, const char *hint) {
   sci_buf b = sci_new_buf(l->s, dtype, SCI_SPACE_PRIVATE, size, hint);
-  sci_vec_push(l->scratch, &l->locals, (sci_local){b, false, -1});
+  sci_vec_push(l->scratch, &l->locals, (sci_local){.buf = b, .offset = -1});
   return b;
 }
 

@@ -1,21 +1,24 @@
 /* Owns pack_workspace: every private buffer gets its place, buffers that are not alive together share one, and what
  * nothing touches goes.
  *
- * A buffer lives from the first to the last statement of the procedure's outermost block that touches it. Buffers of 8
+ * A buffer lives from the first to the last statement that touches it, of the procedure's outermost block, or of the body
+ * of an independent loop if nothing else touches it: each iteration has it to itself. Buffers of 8
  * KiB or more go to the workspace, at multiples of 64 bytes, the others to the stack; where the stack of a call chain
- * would pass 32 KiB, the largest of the caller's follow them. On the stack each dtype has a region of its own (in the
- * order of dtypes, each from a multiple of 64 bytes), so that a backend may spell it as one array per dtype. */
+ * would pass 32 KiB, the largest of the caller's follow them. On the stack each dtype has a region of its own, and so have
+ * the vectors of each number of lanes (in the order of dtypes and lanes, each from a multiple of 64 bytes), so that a
+ * backend may spell it as one array per type. */
 #include <stdlib.h>
 
 #include "lib/passes/passes.h"
 #include "lib/program/walk.h"
 
 enum { LINE = 64, WORKSPACE_FROM = 8 << 10, STACK_LIMIT = 32 << 10, HOLES_TRIED = 64 };
+enum { LANE_TYPES = 5, TYPES = SC_DTYPE_COUNT * LANE_TYPES };
 
 typedef struct life {
   uint32_t local, first, last;
-  int64_t bytes;
-  uint8_t dtype;
+  int64_t bytes, unit;
+  unsigned type; /* of its elements */
 } life;
 
 typedef struct hole {
@@ -30,8 +33,9 @@ typedef struct area {
 
 typedef struct packing {
   const sci_program *p;
-  uint32_t *first, *last; /* per buffer of the store: statement + 1; 0: untouched */
-  uint32_t at;
+  uint32_t *first, *last; /* per buffer of the store: numbers of statements, from 1; 0: untouched */
+  uint32_t *in;           /* per buffer: the block that its life is looked for in */
+  uint32_t block, blocks, start, end; /* that block, how many there were, the statement at hand with all in its body */
   int64_t *stack_total, *workspace_total; /* per procedure packed so far */
   uint32_t index;
   int64_t *changes;
@@ -113,8 +117,52 @@ static void touch(void *user, sci_buf b, bool write) {
   int64_t offset;
   (void)write;
   sci_buf root = sci_storage(x->p->store, b, &offset);
-  if (!x->first[root]) x->first[root] = x->at + 1;
-  x->last[root] = x->at + 1;
+  if (x->in[root] != x->block) return;
+  if (!x->first[root]) x->first[root] = x->start;
+  x->last[root] = x->end;
+}
+
+static uint32_t count(const sci_stmt *st) {
+  uint32_t n = 1;
+  for (uint32_t i = 0; st->kind == SCI_S_LOOP && i < st->loop->body.n; i++) n += count(&st->loop->body.stmts[i]);
+  return n;
+}
+
+static void enter(void *user, sci_buf b, bool write) {
+  packing *x = user;
+  int64_t offset;
+  (void)write;
+  sci_buf root = sci_storage(x->p->store, b, &offset);
+  if (x->in[root] != x->block || x->first[root] != x->start || x->last[root] != x->end) return;
+  x->in[root] = x->blocks;
+  x->first[root] = x->last[root] = 0;
+}
+
+/* The lives of the buffers that are in block `number`; `at`: the number of its first statement. Recursion follows loop
+ * nesting only. */
+static void live_block(packing *x, sci_block b, uint32_t number, uint32_t at) {
+  uint32_t first = at;
+  x->block = number;
+  for (uint32_t i = 0; i < b.n; i++, at = x->end + 1) {
+    x->start = at;
+    x->end = at + count(&b.stmts[i]) - 1;
+    sci_stmt_accesses(x->p, &b.stmts[i], touch, x);
+  }
+  at = first;
+  for (uint32_t i = 0; i < b.n; i++) {
+    const sci_stmt *st = &b.stmts[i];
+    uint32_t n = count(st);
+    bool apart = st->kind == SCI_S_LOOP && (st->loop->kind == SCI_LOOP_INDEPENDENT || st->loop->kind == SCI_LOOP_VECTOR);
+    if (apart) {
+      x->block = number;
+      x->start = at;
+      x->end = at + n - 1;
+      x->blocks++;
+      sci_stmt_accesses(x->p, st, enter, x);
+      live_block(x, st->loop->body, x->blocks, at + 1);
+    }
+    at += n;
+  }
 }
 
 static int by_start(const void *p, const void *q) {
@@ -123,22 +171,30 @@ static int by_start(const void *p, const void *q) {
   return x->local < y->local ? -1 : 1;
 }
 
+static unsigned type_of(const sci_store *s, const sci_local *l) {
+  unsigned doublings = 0;
+  while (1 << doublings < l->lanes) doublings++;
+  return s->bufs[l->buf].dtype * LANE_TYPES + doublings;
+}
+
 /* In order of their beginnings, of the locals that are touched; those are moved to the front of `locals`. */
 static life *lives_of(packing *x, sci_proc *q, sci_local *locals) {
   const sci_store *s = x->p->store;
-  for (uint32_t i = 0; i < q->n_locals; i++) x->first[q->locals[i].buf] = x->last[q->locals[i].buf] = 0;
-  for (uint32_t i = 0; i < q->body.n; i++) {
-    x->at = i;
-    sci_stmt_accesses(x->p, &q->body.stmts[i], touch, x);
+  x->blocks++;
+  for (uint32_t i = 0; i < q->n_locals; i++) {
+    sci_buf b = q->locals[i].buf;
+    x->first[b] = x->last[b] = 0;
+    x->in[b] = x->blocks;
   }
+  live_block(x, q->body, x->blocks, 1);
   life *lives = SCI_ARRAY(&s->env->scratch, life, q->n_locals);
   uint32_t n = 0;
   for (uint32_t i = 0; i < q->n_locals; i++) {
     sci_buf b = q->locals[i].buf;
     if (!x->first[b]) continue;
-    int64_t bytes = sci_mul_size(s->env, s->bufs[b].size, (int64_t)sc_dtype_size((sc_dtype)s->bufs[b].dtype), q->name);
+    int64_t unit = sci_local_unit(s, &q->locals[i]), bytes = sci_mul_size(s->env, s->bufs[b].size, unit, q->name);
     locals[n] = q->locals[i];
-    lives[n] = (life){n, x->first[b], x->last[b], bytes, s->bufs[b].dtype};
+    lives[n] = (life){n, x->first[b], x->last[b], bytes, unit, type_of(s, &q->locals[i])};
     n++;
   }
   q->n_locals = n;
@@ -151,17 +207,19 @@ static bool at_least(const life *l, int64_t threshold) {
   return l->bytes >= threshold;
 }
 
-/* The key packs threshold and dtype. */
+/* The key packs threshold and type. */
 static bool small_of(const life *l, int64_t key) {
-  return l->dtype == key % 8 && l->bytes < key / 8;
+  return l->type == key % TYPES && l->bytes < key / TYPES;
 }
 
 static int64_t place_stack(sci_arena *a, const life *lives, uint32_t n, int64_t threshold, sci_local *locals) {
   int64_t size = 0;
-  for (int dtype = 0; dtype < SC_DTYPE_COUNT; dtype++) {
+  int64_t unit[TYPES] = {0};
+  for (uint32_t i = 0; i < n; i++) unit[lives[i].type] = lives[i].unit;
+  for (unsigned type = 0; type < TYPES; type++) {
+    if (!unit[type]) continue;
     int64_t base = round_up(size, LINE);
-    int64_t top =
-        place(a, lives, n, small_of, threshold * 8 + dtype, (int64_t)sc_dtype_size((sc_dtype)dtype), base, locals);
+    int64_t top = place(a, lives, n, small_of, threshold * TYPES + type, unit[type], base, locals);
     if (top) size = base + top;
   }
   return size;
@@ -223,6 +281,7 @@ sci_program *sci_pass_pack_workspace(const sci_program *p, int64_t *changes) {
   packing x = {.p = p, .changes = changes};
   x.first = SCI_ZEROS(a, uint32_t, p->store->n_bufs);
   x.last = SCI_ZEROS(a, uint32_t, p->store->n_bufs);
+  x.in = SCI_ZEROS(a, uint32_t, p->store->n_bufs);
   x.stack_total = SCI_ZEROS(a, int64_t, p->n_procs);
   x.workspace_total = SCI_ZEROS(a, int64_t, p->n_procs);
   return sci_pass_each(p, pack, &x);

@@ -205,6 +205,7 @@ static int64_t block_cost(const symbolic *x, sci_block b) {
 static bool expands(const symbolic *x, const sci_loop *l) {
   int64_t trips = sci_loop_trips(l);
   if (trips < 2) return true;
+  if (l->kind == SCI_LOOP_VECTOR) return false; /* has its plan already, and memory for its lanes */
   if (x->limit == INT64_MAX) return true;
   if (trips > MAX_WORK) return false;
   bool lanes = l->kind == SCI_LOOP_INDEPENDENT && trips >= LANE_TRIPS;
@@ -391,7 +392,8 @@ static void set_locals(symbolic *x, sci_proc *made, const sci_proc *q) {
   uint32_t n = 0;
   for (size_t i = 0; i < q->n_locals + x->locals.n; i++) {
     sci_buf b = i < q->n_locals ? q->locals[i].buf : x->locals.data[i - q->n_locals];
-    if (touched[b]) locals[n++] = (sci_local){b, false, -1};
+    uint8_t lanes = i < q->n_locals ? q->locals[i].lanes : 0;
+    if (touched[b]) locals[n++] = (sci_local){.buf = b, .lanes = lanes, .offset = -1};
   }
   made->locals = locals;
   made->n_locals = n;

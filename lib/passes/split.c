@@ -99,7 +99,7 @@ static void number_names(splitting *x, sci_block b, uint32_t end) {
   for (int d = 0; d < SC_DTYPE_COUNT; d++) {
     if (!x->n_slots[d]) continue;
     x->spill[d] = sci_new_buf(x->s, (sc_dtype)d, SCI_SPACE_PRIVATE, x->n_slots[d], "shared");
-    sci_vec_push(x->a, &x->locals, (sci_local){x->spill[d], false, -1});
+    sci_vec_push(x->a, &x->locals, (sci_local){.buf = x->spill[d], .offset = -1});
   }
 }
 

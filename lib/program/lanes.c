@@ -75,9 +75,15 @@ uint32_t sci_lane_bits(sci_lane_facts *k, sci_val root) {
 
 /* ---- accesses ---- */
 
-sci_access sci_access_of(sci_lane_facts *k, sci_val index) {
+static sci_buf storage_of(const sci_lane_facts *k, sci_buf b) {
+  int64_t offset;
+  return sci_storage(k->s, b, &offset);
+}
+
+sci_access sci_access_of(sci_lane_facts *k, sci_buf buf, sci_val index) {
   uint32_t bits = sci_lane_bits(k, index);
-  if (!bits) return (sci_access){SCI_ACCESS_UNIFORM, 0};
+  if (!bits)
+    return (sci_access){sci_lane_owns(k, storage_of(k, buf)) ? SCI_ACCESS_OWN : SCI_ACCESS_UNIFORM, 0};
   sci_affine f;
   int64_t stride = 0;
   if (bits & SCI_LANE_VARIES || !sci_affine_of(k->s, index, &f)) return (sci_access){SCI_ACCESS_GATHERED, 0};
@@ -101,38 +107,48 @@ sci_access sci_access_of(sci_lane_facts *k, sci_val index) {
 static void set_varying(sci_lane_facts *k, sci_name n) {
   if (k->name[n]) return;
   k->name[n] = SCI_LANE_VARIES;
+  sci_vec_push(k->a, &k->varying, n);
   k->changed |= k->s->names[n].is_mutable;
 }
 
-static sci_buf storage_of(const sci_lane_facts *k, sci_buf b) {
-  int64_t offset;
-  return sci_storage(k->s, b, &offset);
+/* What a store does not address by the loop's variable is each iteration's own, or two of them would meet there. */
+static void note_write(sci_lane_facts *k, const sci_stmt *st) {
+  sci_buf storage = storage_of(k, st->buf);
+  sci_map_set(&k->written, storage, 1);
+  if (k->s->bufs[storage].space != SCI_SPACE_PRIVATE || sci_lane_bits(k, st->index)) return;
+  sci_map_set(&k->own, storage, 1);
+  k->has_own = true;
 }
 
 static void note_writes(sci_lane_facts *k, sci_block b) {
   for (uint32_t i = 0; i < b.n; i++) {
-    if (b.stmts[i].kind == SCI_S_STORE) sci_map_set(&k->written, storage_of(k, b.stmts[i].buf), 1);
+    if (b.stmts[i].kind == SCI_S_STORE) note_write(k, &b.stmts[i]);
     if (b.stmts[i].kind == SCI_S_LOOP) note_writes(k, b.stmts[i].loop->body);
   }
 }
 
-static void visit_load(sci_lane_facts *k, const sci_stmt *st) {
-  sci_access access = sci_access_of(k, st->index);
-  bool written = sci_map_get(&k->written, storage_of(k, st->buf)) != UINT32_MAX;
-  k->reads_written |= written;
+static sci_access visit_access(sci_lane_facts *k, const sci_stmt *st) {
+  sci_access access = sci_access_of(k, st->buf, st->index);
   if (access.kind == SCI_ACCESS_GATHERED) refuse(k, "an access moves by no constant distance");
+  else if (access.kind != SCI_ACCESS_OWN && sci_lane_owns(k, storage_of(k, st->buf)))
+    refuse(k, "memory of its own is addressed by the loop's variable");
+  return access;
+}
+
+static void visit_load(sci_lane_facts *k, const sci_stmt *st) {
+  sci_access access = visit_access(k, st);
+  bool written = access.kind != SCI_ACCESS_OWN && sci_map_get(&k->written, storage_of(k, st->buf)) != UINT32_MAX;
+  k->reads_written |= written;
   if (access.kind != SCI_ACCESS_UNIFORM) {
     take_dtype(k, k->s->bufs[st->buf].dtype);
     set_varying(k, st->name);
   } else if (written) {
-    refuse(k, "each iteration has memory of its own");
+    refuse(k, "iterations load what others store");
   }
 }
 
 static void visit_store(sci_lane_facts *k, const sci_stmt *st) {
-  sci_access access = sci_access_of(k, st->index);
-  if (access.kind == SCI_ACCESS_UNIFORM) refuse(k, "each iteration has memory of its own");
-  if (access.kind == SCI_ACCESS_GATHERED) refuse(k, "an access moves by no constant distance");
+  if (visit_access(k, st).kind == SCI_ACCESS_UNIFORM) refuse(k, "iterations store to the same element");
   take_dtype(k, k->s->bufs[st->buf].dtype);
   if (sci_lane_bits(k, st->value) & SCI_LANE_INDEX) refuse(k, "the loop's variable is more than an index");
 }
@@ -169,8 +185,11 @@ void sci_lanes_enter(sci_lane_facts *k, const sci_loop *l) {
   k->loop = l;
   k->of = -1;
   k->problem = NULL;
-  k->reads_written = false;
+  k->reads_written = k->has_own = false;
   sci_map_init(&k->written, k->a);
+  sci_map_init(&k->own, k->a);
+  while (k->varying.n) k->name[k->varying.data[--k->varying.n]] = 0;
+  k->epoch++; /* of indices, of which no name is known to vary */
   note_writes(k, l->body);
   do {
     k->changed = false;
@@ -205,7 +224,7 @@ static int by_element(const void *pa, const void *pb) {
 static bool make_candidate(sci_lane_facts *k, const sci_stmt *st, candidate *c, sci_access *access) {
   sci_affine f;
   if (st->kind != SCI_S_LOAD && st->kind != SCI_S_STORE) return false;
-  *access = sci_access_of(k, st->index);
+  *access = sci_access_of(k, st->buf, st->index);
   if (access->kind != SCI_ACCESS_STRIDED || access->stride < 2 || !sci_affine_of(k->s, st->index, &f)) return false;
   int64_t offset;
   c->storage = sci_storage(k->s, st->buf, &offset);
@@ -264,7 +283,7 @@ sci_runs sci_lane_runs(sci_lane_facts *k, sci_block b) {
     bool again = j < n && follows(&c[j - 1], &c[j], 0);
     if (j - i > 1 && !twice && !again) {
       add_run(k, &r, c + i, j - i, i);
-      r.list.data[r.list.n - 1].access = sci_access_of(k, b.stmts[c[i].stmt].index);
+      r.list.data[r.list.n - 1].access = sci_access_of(k, b.stmts[c[i].stmt].buf, b.stmts[c[i].stmt].index);
     }
     twice = again;
   }

@@ -2,7 +2,8 @@
  * backends.
  *
  * The body of a vector loop is written for one iteration. Spelled in W lanes, a value that differs between iterations
- * is a vector of W consecutive ones, everything else stays scalar; indices are those of the first lane. */
+ * is a vector of W consecutive ones, everything else stays scalar; indices are those of the first lane. Private memory that
+ * each iteration has to itself is W times as large: element e of lane l is element W * e + l. */
 #ifndef SCI_PROGRAM_LANES_H
 #define SCI_PROGRAM_LANES_H
 
@@ -29,12 +30,15 @@ typedef struct sci_lane_facts {
   uint8_t *bits;   /* per value: sci_lane_bits where ... */
   uint32_t *stamp; /* ... this is `epoch` */
   uint8_t *name;   /* per name: whether it varies */
+  SCI_VEC(sci_name) varying; /* those that do */
   uint32_t epoch;
   int of;              /* the dtype of what varies; -1: nothing does */
   const char *problem; /* why the body cannot be spelled in lanes; NULL: it can */
   bool changed;
   SCI_VEC(sci_val) stack;
   sci_map written;    /* storages that the body stores to */
+  sci_map own;        /* of these, private ones that every iteration has to itself */
+  bool has_own;
   bool reads_written; /* and loads from: an iteration cannot be repeated */
 } sci_lane_facts;
 
@@ -53,13 +57,18 @@ typedef enum sci_access_kind {
   SCI_ACCESS_CONTIGUOUS, /* neighbours */
   SCI_ACCESS_STRIDED,
   SCI_ACCESS_GATHERED, /* no constant distance */
+  SCI_ACCESS_OWN,      /* the same element of each lane's own memory: neighbours, from W times the index on */
 } sci_access_kind;
 
 typedef struct sci_access {
   sci_access_kind kind;
   int64_t stride; /* elements from one lane to the next */
 } sci_access;
-sci_access sci_access_of(sci_lane_facts *k, sci_val index);
+sci_access sci_access_of(sci_lane_facts *k, sci_buf buf, sci_val index);
+/* Whether each lane has a copy of the storage. */
+static inline bool sci_lane_owns(const sci_lane_facts *k, sci_buf storage) {
+  return k->has_own && sci_map_get(&k->own, storage) != UINT32_MAX;
+}
 
 /* Statements of a block (loads, or stores side by side) that together access consecutive elements in every iteration:
  * in lanes, they are loaded or stored whole and transposed. A run is spelled at its first statement in the block. */

@@ -131,6 +131,7 @@ typedef struct sci_call {
 typedef struct sci_local {
   sci_buf buf;
   bool in_workspace;
+  uint8_t lanes;  /* of a vector loop that has it to itself: room for so many iterations, element by element; else 0 */
   int64_t offset; /* bytes: in the procedure's own workspace window, or its stack slot area; -1: not packed yet */
 } sci_local;
 
@@ -287,6 +288,8 @@ static inline int64_t sci_loop_trips(const sci_loop *l) {
 static inline const sci_proc *sci_entry(const sci_program *p) {
   return p->procs[p->n_procs - 1];
 }
+/* Bytes of one element: of every lane, side by side, where the local has lanes. */
+int64_t sci_local_unit(const sci_store *s, const sci_local *l);
 /* The buffer that owns b's storage, and b's offset in it. */
 sci_buf sci_storage(const sci_store *s, sci_buf b, int64_t *offset);
 

@@ -107,6 +107,10 @@ sci_buf sci_new_alias(sci_store *s, sci_buf of, int64_t offset, int64_t size, co
   return add_buf(s, (sci_buffer){b.dtype, b.space, owner, at + offset, size, NULL, own(s, hint)});
 }
 
+int64_t sci_local_unit(const sci_store *s, const sci_local *l) {
+  return (int64_t)sc_dtype_size((sc_dtype)s->bufs[l->buf].dtype) * (l->lanes ? l->lanes : 1);
+}
+
 sci_buf sci_storage(const sci_store *s, sci_buf b, int64_t *offset) {
   const sci_buffer *x = &s->bufs[b];
   *offset = x->alias_of == SCI_NIL ? 0 : x->alias_offset;

@@ -169,6 +169,9 @@ static void check_access(sci_checker *k, sci_buf b, sci_val index, int64_t exten
   const sci_buffer *x = check_buf(k, b);
   check_value(k, index);
   REQUIRE(dtype_of(k, index) == SC_INT64, dtype, "an index is %s", sc_dtype_name(dtype_of(k, index)));
+  int64_t offset;
+  sci_buf storage = sci_storage(k->s, b, &offset);
+  if (k->has_lanes[storage]) sci_vec_push(k->a, &k->in_lanes, storage);
   REQUIRE(!write || x->space == SCI_SPACE_OUTPUT || x->space == SCI_SPACE_PRIVATE, readonly, "buffer %s is %s",
           hint_of(x->hint), x->space == SCI_SPACE_INPUT ? "an input" : "a constant");
   if (!k->dead) check_bounds(k, b, index, extent);
@@ -267,6 +270,15 @@ static void check_lanes(sci_checker *k, const sci_loop *l) {
           sc_dtype_name((sc_dtype)l->of));
   REQUIRE(l->tail != SCI_TAIL_OVERLAP || !k->lanes->reads_written, lanes,
           "an iteration that is computed twice reads what it writes");
+  for (uint32_t i = 0; i < k->proc->n_locals; i++) {
+    const sci_local *own = &k->proc->locals[i];
+    REQUIRE(!sci_lane_owns(k->lanes, own->buf) || own->lanes == l->lanes, lanes,
+            "buffer %s has room for %d lanes of %d", hint_of(k->s->bufs[own->buf].hint), own->lanes, l->lanes);
+  }
+  for (size_t i = 0; i < k->in_lanes.n; i++)
+    REQUIRE(sci_lane_owns(k->lanes, k->in_lanes.data[i]), lanes, "buffer %s has lanes, and no iteration of its own",
+            hint_of(k->s->bufs[k->in_lanes.data[i]].hint));
+  k->in_lanes.n = 0;
 }
 
 static void check_loop(sci_checker *k, const sci_loop *l) {
@@ -333,9 +345,10 @@ static void check_packing(sci_checker *k, const sci_proc *q) {
   for (uint32_t i = 0; i < q->n_locals; i++) {
     const sci_local *l = &q->locals[i];
     const sci_buffer *b = &k->s->bufs[l->buf];
+    REQUIRE(!(l->lanes & (l->lanes - 1)) && l->lanes <= 16, lanes, "buffer %s has room for %d lanes", hint_of(b->hint),
+            l->lanes);
     if (l->offset < 0) continue;
-    int64_t size = (int64_t)sc_dtype_size((sc_dtype)b->dtype),
-            area = l->in_workspace ? q->workspace_self : q->stack_self;
+    int64_t size = sci_local_unit(k->s, l), area = l->in_workspace ? q->workspace_self : q->stack_self;
     REQUIRE(l->offset % (l->in_workspace ? 64 : size) == 0, packing, "buffer %s is not aligned", hint_of(b->hint));
     REQUIRE(l->offset + size * b->size <= area, packing, "buffer %s ends at byte %lld of %lld", hint_of(b->hint),
             (long long)(l->offset + size * b->size), (long long)area);
@@ -350,10 +363,15 @@ static void check_proc(sci_checker *k, uint32_t index) {
   REQUIRE(q->name && *q->name, proc_name, "procedure %u has no name", index);
   for (uint32_t i = 0; i < q->n_in + q->n_out; i++)
     own_buf(k, q->params[i], SCI_RULE_param, i < q->n_in ? SCI_SPACE_INPUT : SCI_SPACE_OUTPUT);
-  for (uint32_t i = 0; i < q->n_locals; i++) own_buf(k, q->locals[i].buf, SCI_RULE_local, SCI_SPACE_PRIVATE);
+  for (uint32_t i = 0; i < q->n_locals; i++) {
+    own_buf(k, q->locals[i].buf, SCI_RULE_local, SCI_SPACE_PRIVATE);
+    k->has_lanes[q->locals[i].buf] = q->locals[i].lanes;
+  }
   check_packing(k, q);
   open_scope(k, 1);
   check_block(k, q->body);
+  REQUIRE(!k->in_lanes.n, lanes, "buffer %s has lanes, and no loop in lanes",
+          hint_of(k->s->bufs[k->in_lanes.data[0]].hint));
   k->scopes.data[k->scope].open = false;
   k->scope = 0;
 }
@@ -397,6 +415,7 @@ void sci_program_check(const sci_program *p) {
   k->name_scope = SCI_ZEROS(a, uint32_t, s->n_names);
   k->var_scope = SCI_ZEROS(a, uint32_t, s->n_vars);
   k->buf_proc = SCI_ZEROS(a, uint32_t, s->n_bufs);
+  k->has_lanes = SCI_ZEROS(a, uint8_t, s->n_bufs);
   k->touches = SCI_ZEROS(a, uint32_t, s->n_bufs);
   sci_facts_init(&k->facts, s, a);
   open_scope(k, 0);

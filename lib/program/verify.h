@@ -28,7 +28,8 @@
   RULE(call_dtype)   /* of the parameter's dtype */                                                                    \
   RULE(call_overlap) /* an output of a call overlaps no other view of it */                                            \
   RULE(independent)  /* iterations that may run in any order do not touch what another one writes */                   \
-  RULE(lanes)        /* the body of a loop with lanes can be spelled in lanes, and its tail is one it can have */
+  RULE(lanes)        /* the body of a loop with lanes can be spelled in lanes, and its tail is one it can have; memory of an   \
+                        iteration has room for each lane, and only that memory has */
 
 typedef enum sci_rule {
 #define SCI_RULE(name) SCI_RULE_##name,
@@ -62,6 +63,8 @@ typedef struct sci_checker {
   uint32_t *touches, counted; /* per storage: accesses that run, in its procedure once that is counted (+ 1) */
   SCI_VEC(sci_val) stack;
   struct sci_lane_facts *lanes; /* NULL: no loop had lanes so far */
+  uint8_t *has_lanes;           /* per buffer: the local's lanes */
+  SCI_VEC(sci_buf) in_lanes;    /* such locals that were met and must turn out to be an iteration's own */
   int64_t budget; /* point evaluations left for the promises of this program's loops */
 } sci_checker;
 

@@ -90,7 +90,21 @@ static void parse_proc_attrs(sci_parser *p, sci_proc *proc) {
 
 /* ---- locals and aliases ---- */
 
-/* prog.local %t : memref<12xfloat64> {workspace=0} */
+static void parse_local_attribute(sci_parser *p, sci_local *l) {
+  bool lanes = sci_at_word(p, "lanes"), workspace = sci_at_word(p, "workspace");
+  if (!lanes && !workspace && !sci_at_word(p, "stack"))
+    sci_unexpected(p, "an attribute of a local (lanes, workspace, stack)");
+  sci_advance(p);
+  sci_expect_punct(p, '=', "after the name of an attribute");
+  if (lanes) {
+    l->lanes = (uint8_t)sci_parse_int_in(p, 0, 16, "a number of lanes");
+  } else {
+    l->in_workspace = workspace;
+    l->offset = sci_parse_int_in(p, -1, INT64_MAX / 2, "an offset in bytes");
+  }
+}
+
+/* prog.local %t : memref<12xfloat64> {lanes=8, workspace=0} */
 static void parse_local(proc_parser *k) {
   sci_parser *p = &k->e->p;
   sci_advance(p);
@@ -99,11 +113,8 @@ static void parse_local(proc_parser *k) {
   sci_stated_type t = parse_plain_memref(p);
   sci_local l = {.offset = -1};
   if (sci_accept_punct(p, '{')) {
-    l.in_workspace = sci_at_word(p, "workspace");
-    if (!l.in_workspace && !sci_at_word(p, "stack")) sci_unexpected(p, "an attribute of a local (workspace, stack)");
-    sci_advance(p);
-    sci_expect_punct(p, '=', "after the name of an attribute");
-    l.offset = sci_parse_int_in(p, -1, INT64_MAX / 2, "an offset in bytes");
+    do parse_local_attribute(p, &l);
+    while (sci_accept_punct(p, ','));
     sci_expect_punct(p, '}', "after an attribute");
   }
   l.buf = sci_new_buf(k->e->s, t.dtype, SCI_SPACE_PRIVATE, sci_type_size(&t), sci_hint_of(p, &name));

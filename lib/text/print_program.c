@@ -421,8 +421,11 @@ static void put_local(printer *p, const sci_local *l) {
   put_buf(p, l->buf);
   sci_put_n(p->out, " : ", 3);
   put_memref(p, l->buf, "");
-  if (l->in_workspace || l->offset != -1)
-    sci_putf(p->out, " {%s=%lld}", l->in_workspace ? "workspace" : "stack", (long long)l->offset);
+  bool packed = l->in_workspace || l->offset != -1;
+  if (l->lanes || packed) sci_put(p->out, " {");
+  if (l->lanes) sci_putf(p->out, "lanes=%d%s", l->lanes, packed ? ", " : "");
+  if (packed) sci_putf(p->out, "%s=%lld", l->in_workspace ? "workspace" : "stack", (long long)l->offset);
+  if (l->lanes || packed) sci_put_char(p->out, '}');
   sci_put_char(p->out, '\n');
 }
 

@@ -10,34 +10,43 @@
 
 #include "tests/diff/diff.h"
 
-/* A body over %i of @N iterations; @T is the element type, @S the size of y. */
+/* A body over %i. */
 typedef struct form {
   const char *what;
   int stride_in, stride_out; /* elements of x and y per iteration */
   const char *body;
+  int own; /* elements of %t, which each iteration has to itself */
 } form;
 
 static const form forms[] = {
-    {"contiguous", 1, 1, "%v = prog.load %x[%i] prog.store prog.fma(%v, %v, prog.sqrt(prog.abs(%v))), %y[%i]"},
-    {"functions", 1, 1, "%v = prog.load %x[%i] prog.store prog.mul(prog.sin(%v), prog.fmod(%v, 0.3)), %y[%i]"},
+    {"contiguous", 1, 1, "%v = prog.load %x[%i] prog.store prog.fma(%v, %v, prog.sqrt(prog.abs(%v))), %y[%i]", 0},
+    {"functions", 1, 1, "%v = prog.load %x[%i] prog.store prog.mul(prog.sin(%v), prog.fmod(%v, 0.3)), %y[%i]", 0},
     {"selects", 1, 1,
      "%v = prog.load %x[%i] prog.store prog.select(prog.or(prog.lt(%v, 0), prog.isnan(%v)), prog.minimum(%v, -0.2), "
-     "prog.maximum(prog.sign(%v), prog.copysign(prog.floor(%v), %v))), %y[%i]"},
+     "prog.maximum(prog.sign(%v), prog.copysign(prog.floor(%v), %v))), %y[%i]", 0},
     {"in place", 1, 1,
-     "%v = prog.load %x[%i] %w = prog.load %y[%i] prog.store prog.fma(%w, 0.5, prog.add(%v, 1)), %y[%i]"},
+     "%v = prog.load %x[%i] %w = prog.load %y[%i] prog.store prog.fma(%w, 0.5, prog.add(%v, 1)), %y[%i]", 0},
     {"blocks", 3, 5,
      "%a = prog.load %x[prog.mul(%i, 3)] %b = prog.load %x[prog.add(prog.mul(%i, 3), 1)] %c = prog.load "
      "%x[prog.add(prog.mul(%i, 3), 2)] "
      "%u = prog.load %x[1] prog.store prog.mul(%a, %b), %y[prog.mul(%i, 5)] prog.store %c, %y[prog.add(prog.mul(%i, "
      "5), 1)] "
      "prog.store %u, %y[prog.add(prog.mul(%i, 5), 2)] prog.store prog.div(%b, %c), %y[prog.add(prog.mul(%i, 5), 3)] "
-     "prog.store 2.5, %y[prog.add(prog.mul(%i, 5), 4)]"},
+     "prog.store 2.5, %y[prog.add(prog.mul(%i, 5), 4)]", 0},
     {"apart", 2, 3,
      "%a = prog.load %x[prog.mul(%i, 2)] %u = prog.load %x[1] %k = prog.assign %u {declare, mutable} "
      "prog.for %j = 0 to 3 step 1 {kind=reduce} { %o = prog.assign %k {declare} %k = prog.assign prog.fma(%o, %a, %a) "
      "} "
-     "prog.store %k, %y[prog.mul(%i, 3)] prog.store prog.neg(%a), %y[prog.add(prog.mul(%i, 3), 2)]"},
-    {"long, in place", 1, 1, NULL},
+     "prog.store %k, %y[prog.mul(%i, 3)] prog.store prog.neg(%a), %y[prog.add(prog.mul(%i, 3), 2)]", 0},
+    {"memory of its own", 2, 3,
+     "%u = prog.load %x[1] prog.for %j = 0 to 5 step 1 {kind=independent} { %a = prog.load %x[prog.mul(%i, 2)] "
+     "prog.store prog.fma(%a, prog.cast(%j) {dtype=@}, %u), %t[%j] } prog.store %u, %t[5] "
+     "prog.for %k = 0 to 4 step 1 {kind=serial} { %p = prog.load %t[%k] %q = prog.load %t[prog.add(%k, 1)] "
+     "prog.store prog.fma(%p, 0.5, %q), %t[prog.add(%k, 1)] } "
+     "%r = prog.load %t[4] %s = prog.load %t[5] %v = prog.load %x[prog.add(prog.mul(%i, 2), 1)] "
+     "prog.store prog.add(%r, %v), %y[prog.mul(%i, 3)] prog.store %s, %y[prog.add(prog.mul(%i, 3), 2)]",
+     6},
+    {"long, in place", 1, 1, NULL, 0},
 };
 
 /* More than a hundred operations between a load and a store of one element. Outputs are zero when a call begins. */
@@ -67,18 +76,23 @@ static guarded guard(size_t bytes) {
 }
 
 static sc_program *make(sc_context *cx, const form *f, int n, bool narrow, int lanes) {
-  char text[16384], body[12000];
+  char text[16384], body[12000], own[64] = "";
   if (f->body)
     snprintf(body, sizeof body, "%s", f->body);
   else
     put_long_body(body, sizeof body);
   const char *type = narrow ? "float32" : "float64";
+  for (char *at = strchr(body, '@'); at; at = strchr(at, '@')) {
+    memmove(at + strlen(type), at + 1, strlen(at));
+    memcpy(at, type, strlen(type));
+  }
+  if (f->own) snprintf(own, sizeof own, "prog.local %%t: memref<%dx%s>", f->own, type);
   int nx = n * f->stride_in < 2 ? 2 : n * f->stride_in, ny = n * f->stride_out;
   snprintf(text, sizeof text,
            "prog.module @f {target=\"native\"} { prog.input \"x\" : tensor<%dx%s> prog.output \"y\" : tensor<%dx%s> "
-           "prog.proc @f(%%x: memref<%dx%s>, %%y: memref<%dx%s output>) { prog.for %%i = 0 to %d step 1 "
+           "prog.proc @f(%%x: memref<%dx%s>, %%y: memref<%dx%s output>) { %s prog.for %%i = 0 to %d step 1 "
            "{kind=independent} { %s } } }",
-           nx, type, ny, type, nx, type, ny, type, n, body);
+           nx, type, ny, type, nx, type, ny, type, own, n, body);
   sc_program *p = sc_parse_program(cx, text, strlen(text), "lanes");
   cr_assert(p, "%s: %s", f->what, sc_context_error(cx)->message);
   sc_target target;

@@ -48,7 +48,7 @@ sci_buf rig_out(rig *r, sc_dtype dtype, int64_t size) {
 
 sci_buf rig_local(rig *r, sc_dtype dtype, int64_t size, bool in_workspace, int64_t offset) {
   sci_buf b = sci_new_buf(r->s, dtype, SCI_SPACE_PRIVATE, size, NULL);
-  r->locals[r->n_locals++] = (sci_local){b, in_workspace, offset};
+  r->locals[r->n_locals++] = (sci_local){.buf = b, .in_workspace = in_workspace, .offset = offset};
   return b;
 }
 

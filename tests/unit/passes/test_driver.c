@@ -272,7 +272,7 @@ static sci_program *long_program(sc_context *cx, shape kind, uint32_t n) {
     v = sci_val_op2(s, SCI_OP_add, sci_val_op1(s, SCI_OP_sin, v), sci_val_double(s, SC_FLOAT64, i + 1));
     if (kind == CHAIN) continue;
     from = i + 1 == n ? params[1] : sci_new_buf(s, SC_FLOAT64, SCI_SPACE_PRIVATE, size, NULL);
-    locals[i] = (sci_local){from, false, -1};
+    locals[i] = (sci_local){.buf = from, .in_workspace = false, .offset = -1};
     sci_emit_store(&body, from, index, v);
     if (kind == LOOPS) sci_emit_loop(&b, s, SCI_LOOP_INDEPENDENT, var, 3, sci_block_end(&body, s));
     for (size_t j = 0; kind == SCALARS && j < body.stmts.n; j++) sci_emit(&b, body.stmts.data[j]);

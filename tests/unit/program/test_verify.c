@@ -41,8 +41,8 @@ static void begin(fixture *x) {
   g[0] = x->a, g[1] = x->b;
   f[0] = x->x, f[1] = x->n, f[2] = x->y;
   sci_local *locals = SCI_ARRAY(&s->arena, sci_local, 2);
-  locals[0] = (sci_local){x->t, false, -1};
-  locals[1] = (sci_local){x->m, false, -1};
+  locals[0] = (sci_local){.buf = x->t, .in_workspace = false, .offset = -1};
+  locals[1] = (sci_local){.buf = x->m, .in_workspace = false, .offset = -1};
   x->g = (sci_proc){.name = "g", .n_in = 1, .n_out = 1, .params = g};
   x->f = (sci_proc){.name = "f", .n_in = 2, .n_out = 1, .n_locals = 2, .params = f, .locals = locals};
   x->iv = sci_new_var(s, "i");
