@@ -1,24 +1,28 @@
-/* Owns turning an object file into an image: sections side by side, relocations resolved, calls to routines through pointers. */
+/* Owns turning an object file into an image: sections side by side, relocations resolved, calls to routines through
+ * pointers. */
 #include "backends/llvm/image.h"
 
 #include <elf.h>
 #include <limits.h>
 #include <stdlib.h>
 
-enum { STUB = 16, PAGE_APART = 64 }; /* bytes of a jump through a pointer; between instructions and constants */
+#include "backends/llvm/relocations.h"
+
+enum { APART = 64 }; /* bytes between instructions and constants: a line of the cache */
 #define NOWHERE SIZE_MAX
 
 typedef struct object {
   sci_env *env;
   const char *data;
   size_t size;
+  const sci_relocations *known;
   const Elf64_Shdr *sections;
   uint32_t n_sections;
   const char *section_names, *symbol_names;
   const Elf64_Sym *symbols;
   uint32_t n_symbols;
-  size_t *at;       /* per section: its place in the blob */
-  uint32_t *slot;   /* per symbol: number of its pointer + 1 */
+  size_t *at;            /* per section: its place in the blob */
+  uint32_t *slot;        /* per symbol: number of its pointer + 1 */
   const char **external; /* per pointer: the routine */
   uint32_t n_external;
   size_t stubs, slots, code_bytes, total;
@@ -36,8 +40,9 @@ static const char *name_of(const object *o, const Elf64_Sym *s) {
 
 static bool open_object(object *o) {
   const Elf64_Ehdr *h = (const Elf64_Ehdr *)o->data;
-  if (o->size < sizeof *h || memcmp(h->e_ident, ELFMAG, SELFMAG) || h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_machine != EM_X86_64)
-    return refuse(o, "the loader does not know the code of this kind of processor");
+  if (o->size >= sizeof *h && !memcmp(h->e_ident, ELFMAG, SELFMAG) && h->e_ident[EI_CLASS] == ELFCLASS64)
+    o->known = sci_relocations_of(h->e_machine);
+  if (!o->known) return refuse(o, "the loader does not know the code of this kind of processor");
   o->sections = (const Elf64_Shdr *)(o->data + h->e_shoff);
   o->n_sections = h->e_shnum;
   o->section_names = o->data + o->sections[h->e_shstrndx].sh_offset;
@@ -69,7 +74,8 @@ static bool place_sections(object *o, bool code) {
     const Elf64_Shdr *s = &o->sections[i];
     if (!is_placed(o, s) || (s->sh_flags & SHF_EXECINSTR ? true : false) != code) continue;
     if (s->sh_flags & (SHF_WRITE | SHF_TLS) || s->sh_type != SHT_PROGBITS)
-      return refuse(o, sci_asprintf(&o->env->scratch, "section %s is not plain constants or code", o->section_names + s->sh_name));
+      return refuse(o, sci_asprintf(&o->env->scratch, "section %s is not plain constants or code",
+                                    o->section_names + s->sh_name));
     if (s->sh_addralign > 4096) return refuse(o, "a section wants more than a page's alignment");
     o->at[i] = o->total = align_to(o->total, s->sh_addralign);
     o->total += s->sh_size;
@@ -79,7 +85,8 @@ static bool place_sections(object *o, bool code) {
 
 /* ---- relocations ---- */
 
-typedef bool (*relocation_fn)(object *o, unsigned char *blob, const Elf64_Shdr *target, size_t section, const Elf64_Rela *r);
+typedef bool (*relocation_fn)(object *o, unsigned char *blob, const Elf64_Shdr *target, size_t section,
+                              const Elf64_Rela *r);
 
 static bool each_relocation(object *o, unsigned char *blob, relocation_fn f) {
   for (uint32_t i = 0; i < o->n_sections; i++) {
@@ -93,54 +100,43 @@ static bool each_relocation(object *o, unsigned char *blob, relocation_fn f) {
   return true;
 }
 
-static bool is_got(uint32_t type) {
-  return type == R_X86_64_GOTPCREL || type == R_X86_64_GOTPCRELX || type == R_X86_64_REX_GOTPCRELX;
-}
-
 /* Only distances within the blob, calls, and loads of a routine's address are known. */
 static bool collect(object *o, unsigned char *blob, const Elf64_Shdr *target, size_t section, const Elf64_Rela *r) {
   (void)blob, (void)target, (void)section;
   uint32_t type = (uint32_t)ELF64_R_TYPE(r->r_info), index = (uint32_t)ELF64_R_SYM(r->r_info);
   const Elf64_Sym *s = &o->symbols[index];
   bool outside = s->st_shndx == SHN_UNDEF;
-  bool known = type == R_X86_64_PLT32 || (outside ? is_got(type) : type == R_X86_64_PC32);
+  bool known = outside ? o->known->call(type) || o->known->pointer(type) : o->known->inside(type);
   if (!known)
-    return refuse(o, sci_asprintf(&o->env->scratch, "relocation type %u against '%s' is unknown to the loader", type, name_of(o, s)));
-  if (!outside) return (s->st_shndx < o->n_sections && o->at[s->st_shndx] != NOWHERE) || refuse(o, "a symbol lies in no section that is kept");
+    return refuse(o, sci_asprintf(&o->env->scratch, "relocation type %u against '%s' is unknown to the loader", type,
+                                  name_of(o, s)));
+  if (!outside)
+    return (s->st_shndx < o->n_sections && o->at[s->st_shndx] != NOWHERE) ||
+           refuse(o, "a symbol lies in no section that is kept");
   if (o->slot[index]) return true;
   o->external[o->n_external++] = name_of(o, s);
   o->slot[index] = o->n_external;
   return true;
 }
 
-static void put32(unsigned char *at, int64_t value) {
-  int32_t v = (int32_t)value;
-  memcpy(at, &v, sizeof v);
-}
-
 static bool resolve(object *o, unsigned char *blob, const Elf64_Shdr *target, size_t section, const Elf64_Rela *r) {
-  const Elf64_Sym *s = &o->symbols[ELF64_R_SYM(r->r_info)];
-  uint32_t slot = o->slot[ELF64_R_SYM(r->r_info)];
-  if (r->r_offset > target->sh_size || target->sh_size - r->r_offset < 4) return refuse(o, "a relocation lies outside its section");
-  size_t place = section + r->r_offset, to;
-  if (!slot) to = o->at[s->st_shndx] + s->st_value;
-  else if (is_got((uint32_t)ELF64_R_TYPE(r->r_info))) to = o->slots + (slot - 1) * sizeof(uint64_t);
-  else to = o->stubs + (slot - 1) * STUB;
-  int64_t distance = (int64_t)to + r->r_addend - (int64_t)place;
-  if (distance > INT32_MAX || distance < INT32_MIN) return refuse(o, "a distance exceeds 31 bits");
-  put32(blob + place, distance);
-  return true;
+  uint32_t type = (uint32_t)ELF64_R_TYPE(r->r_info), index = (uint32_t)ELF64_R_SYM(r->r_info), slot = o->slot[index];
+  size_t width = o->known->width(type), to;
+  if (r->r_offset > target->sh_size || target->sh_size - r->r_offset < width)
+    return refuse(o, "a relocation lies outside its section");
+  if (!slot)
+    to = o->at[o->symbols[index].st_shndx] + o->symbols[index].st_value;
+  else if (o->known->pointer(type))
+    to = o->slots + (slot - 1) * sizeof(uint64_t);
+  else
+    to = o->stubs + (slot - 1) * SCI_STUB;
+  return o->known->resolve(blob, section + r->r_offset, type, (int64_t)to + r->r_addend) ||
+         refuse(o, "something is out of reach");
 }
 
-/* jmp *pointer(%rip), and breakpoints up to the next. */
 static void write_stubs(const object *o, unsigned char *blob) {
-  for (uint32_t i = 0; i < o->n_external; i++) {
-    size_t at = o->stubs + i * STUB, pointer = o->slots + i * sizeof(uint64_t);
-    memset(blob + at, 0xCC, STUB);
-    blob[at] = 0xFF;
-    blob[at + 1] = 0x25;
-    put32(blob + at + 2, (int64_t)pointer - (int64_t)(at + 6));
-  }
+  for (uint32_t i = 0; i < o->n_external; i++)
+    o->known->stub(blob, o->stubs + i * SCI_STUB, o->slots + i * sizeof(uint64_t));
 }
 
 /* ---- the result ---- */
@@ -151,9 +147,9 @@ static bool lay_out(object *o) {
   if (!place_sections(o, false)) return false;
   if (!each_relocation(o, NULL, collect)) return false;
   /* Again, now that it is known how much room the stubs need between code and constants. */
-  o->stubs = align_to(code, STUB);
-  o->code_bytes = o->stubs + (size_t)o->n_external * STUB;
-  o->total = align_to(o->code_bytes, PAGE_APART);
+  o->stubs = align_to(code, SCI_STUB);
+  o->code_bytes = o->stubs + (size_t)o->n_external * SCI_STUB;
+  o->total = align_to(o->code_bytes, APART);
   if (!place_sections(o, false)) return false;
   o->slots = align_to(o->total, 16);
   o->total = o->slots + (size_t)o->n_external * sizeof(uint64_t);
@@ -163,7 +159,9 @@ static bool lay_out(object *o) {
 static bool find_entry(object *o, const char *name, uint32_t *entry) {
   for (uint32_t i = 0; i < o->n_symbols; i++) {
     const Elf64_Sym *s = &o->symbols[i];
-    if (s->st_shndx == SHN_UNDEF || s->st_shndx >= o->n_sections || o->at[s->st_shndx] == NOWHERE || strcmp(name_of(o, s), name)) continue;
+    if (s->st_shndx == SHN_UNDEF || s->st_shndx >= o->n_sections || o->at[s->st_shndx] == NOWHERE ||
+        strcmp(name_of(o, s), name))
+      continue;
     *entry = (uint32_t)(o->at[s->st_shndx] + s->st_value);
     return true;
   }
@@ -174,7 +172,8 @@ static bool find_entry(object *o, const char *name, uint32_t *entry) {
 static sci_image *assemble(object *o, uint32_t n_entries) {
   size_t names = 0;
   for (uint32_t i = 0; i < o->n_external; i++) names += strlen(o->external[i]) + 1;
-  size_t symbols = sizeof(sci_image), entries = symbols + o->n_external * sizeof(char *), texts = entries + n_entries * sizeof(uint32_t);
+  size_t symbols = sizeof(sci_image), entries = symbols + o->n_external * sizeof(char *),
+         texts = entries + n_entries * sizeof(uint32_t);
   size_t blob = align_to(texts + names, 64);
   char *block = calloc(1, blob + o->total);
   if (!block) sci_fail(o->env, SC_ERR_MEMORY, "out of memory: %zu bytes of code", blob + o->total);
@@ -186,8 +185,13 @@ static sci_image *assemble(object *o, uint32_t n_entries) {
     text += n;
   }
   sci_image *im = (sci_image *)(void *)block;
-  *im = (sci_image){.blob = (unsigned char *)block + blob, .size = o->total, .slots = o->slots, .code_bytes = o->code_bytes,
-                    .symbols = symbol, .n_symbols = o->n_external, .n_entries = n_entries,
+  *im = (sci_image){.blob = (unsigned char *)block + blob,
+                    .size = o->total,
+                    .slots = o->slots,
+                    .code_bytes = o->code_bytes,
+                    .symbols = symbol,
+                    .n_symbols = o->n_external,
+                    .n_entries = n_entries,
                     .entries = (const uint32_t *)(void *)(block + entries)};
   return im;
 }
@@ -203,7 +207,8 @@ static bool fill(object *o, sci_image *im, const char *const *entries) {
   return each_relocation(o, blob, resolve);
 }
 
-sci_image *sci_llvm_image(sci_env *env, const char *data, size_t size, const char *const *entries, uint32_t n, const char **refusal) {
+sci_image *sci_llvm_image(sci_env *env, const char *data, size_t size, const char *const *entries, uint32_t n,
+                          const char **refusal) {
   object o = {.env = env, .data = data, .size = size};
   sci_image *im = NULL;
   if (open_object(&o) && lay_out(&o)) {
