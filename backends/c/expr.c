@@ -276,6 +276,15 @@ static void put_lane_fma(c_render *r, const sci_value *x) {
   put_call(r, x);
 }
 
+/* 1 where the condition holds, else 0. */
+static void put_lane_number(c_render *r, const sci_value *x) {
+  const char *splat = sci_c_splat(r), *f = x->dtype == SC_FLOAT32 ? "f" : "";
+  r->vector.type->helper[C_LANE_SELECT] = true;
+  sci_putf(r->out, "scaly_select_%s(", r->vector.suffix);
+  push_text(r, sci_asprintf(&r->env->scratch, ", %s1.0%s), %s0.0%s))", splat, f, splat, f));
+  push_value(r, x->args[0], P_ANY, false);
+}
+
 static void put_lane_op(c_render *r, const sci_value *x, int least) {
   unsigned op = x->op;
   bool infix = op == SCI_OP_neg || op == SCI_OP_add || op == SCI_OP_sub || op == SCI_OP_mul || op == SCI_OP_div;
@@ -290,6 +299,8 @@ static void put_lane_op(c_render *r, const sci_value *x, int least) {
     put_lane_select(r, x, least);
   } else if (op == SCI_OP_and || op == SCI_OP_or || op == SCI_OP_not) {
     put_logic(r, x, least);
+  } else if (op == SCI_OP_cast) {
+    put_lane_number(r, x);
   } else {
     r->vector.type->op[op] = true;
     r->needs.math |= (sci_ops[op].traits & SCI_LIBM) != 0;

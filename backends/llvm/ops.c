@@ -123,6 +123,8 @@ static LLVMValueRef cast(sci_llvm_emitter *e, LLVMBuilderRef b, sc_dtype from, s
   if (from == to) return x;
   if (to == SC_BOOL)
     return sci_is_float(from) ? LLVMBuildFCmp(b, LLVMRealUNE, x, number(x, 0), "") : LLVMBuildICmp(b, LLVMIntNE, x, integer(x, 0), "");
+  if (from == SC_BOOL && sci_is_float(to) && type != e->types[to])
+    return LLVMBuildSelect(b, x, LLVMConstReal(type, 1), LLVMConstReal(type, 0), "");
   if (from == SC_BOOL) return sci_is_float(to) ? LLVMBuildUIToFP(b, x, type, "") : LLVMBuildZExt(b, x, type, "");
   if (sci_is_float(from) && sci_is_float(to))
     return to == SC_FLOAT32 ? LLVMBuildFPTrunc(b, x, type, "") : LLVMBuildFPExt(b, x, type, "");

@@ -17,6 +17,9 @@ typedef struct sci_lane_plan {
  * loop, others first. Facts and set cover the values there are. */
 sci_lane_plan sci_lane_plan_of(sci_lane_facts *k, sci_reach *reach, const sci_loop *l, const sci_program *p);
 
+/* The procedure with its conditions in private memory as floats, if there are any. */
+const sci_proc *sci_widen_masks(sci_store *s, const sci_proc *q);
+
 typedef struct sci_expansion {
   const sci_program *p;
   const uint32_t *calls;   /* per procedure: from how many places it is called */

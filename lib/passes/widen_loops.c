@@ -99,16 +99,28 @@ static const sci_proc *widen_proc(sci_rewriter *r, const sci_proc *q) {
   return made;
 }
 
-sci_program *sci_pass_widen_loops(const sci_program *p, int64_t *changes) {
-  sci_store *s = p->store;
+/* Of the program at hand, in its place. */
+static void give_masks(sci_program *p) {
+  const sci_proc **procs = SCI_ARRAY(&p->store->arena, const sci_proc *, p->n_procs);
+  for (uint32_t i = 0; i < p->n_procs; i++) procs[i] = sci_widen_masks(p->store, p->procs[i]);
+  p->procs = procs;
+}
+
+sci_program *sci_pass_widen_loops(const sci_program *given, int64_t *changes) {
+  sci_store *s = given->store;
+  sci_program with_masks = *given;
+  const sci_program *p = &with_masks;
+  give_masks(&with_masks);
   widening w = {.p = p, .s = s, .changes = changes};
   w.calls = SCI_ZEROS(&s->env->scratch, uint32_t, p->n_procs);
   for (uint32_t i = 0; i < p->n_procs; i++) count_calls(p->procs[i]->body, w.calls);
   const sci_proc **procs = SCI_ARRAY(&s->arena, const sci_proc *, p->n_procs);
   sci_rewriter r = {s, widen_stmt, &w};
   /* From the entry down: a callee expanded into a caller's loop is expanded as it was. */
-  for (uint32_t i = p->n_procs; i-- > 0;)
+  for (uint32_t i = p->n_procs; i-- > 0;) {
     procs[i] = widen_proc(&r, p->procs[i]);
+    if (procs[i] == p->procs[i]) procs[i] = given->procs[i];
+  }
   if (!*changes) return NULL;
   sci_program *made = sci_program_with(p, p->n_procs, procs);
   int64_t dropped = 0;

@@ -29,6 +29,11 @@ static void take_dtype(sci_lane_facts *k, unsigned dtype) {
 /* Floats of one type, and masks: comparisons of these and what logic makes of them. */
 static void check_op(sci_lane_facts *k, const sci_value *x) {
   const sci_op_info *info = &sci_ops[x->op];
+  bool of_mask = sci_value_at(k->s, x->args[0])->dtype == SC_BOOL && sci_is_float((sc_dtype)x->dtype);
+  if (x->op == SCI_OP_cast && of_mask) {
+    take_dtype(k, x->dtype);
+    return;
+  }
   if (x->op == SCI_OP_cast) refuse(k, "a value that differs between iterations changes its type");
   bool logic = info->sig == SCI_SIG_B;
   for (int i = 0; i < info->arity; i++) {

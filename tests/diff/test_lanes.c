@@ -15,7 +15,7 @@ typedef struct form {
   const char *what;
   int stride_in, stride_out; /* elements of x and y per iteration */
   const char *body;
-  int own; /* elements of %t, which each iteration has to itself */
+  int own; /* elements of %t, which each iteration has to itself; negative: of %c, which are conditions */
 } form;
 
 static const form forms[] = {
@@ -46,6 +46,15 @@ static const form forms[] = {
      "%r = prog.load %t[4] %s = prog.load %t[5] %v = prog.load %x[prog.add(prog.mul(%i, 2), 1)] "
      "prog.store prog.add(%r, %v), %y[prog.mul(%i, 3)] prog.store %s, %y[prog.add(prog.mul(%i, 3), 2)]",
      6},
+    {"conditions in memory", 1, 2,
+     "%v = prog.load %x[%i] prog.for %j = 0 to 3 step 1 {kind=independent} { "
+     "prog.store prog.or(prog.lt(%v, prog.cast(%j) {dtype=@}), prog.isnan(%v)), %c[%j] } "
+     "%s = prog.assign -0 : @ {declare, mutable} prog.for %k = 0 to 3 step 1 {kind=reduce} { %p = prog.load %c[%k] "
+     "%o = prog.assign %s {declare} "
+     "%s = prog.assign prog.fma(%o, %v, prog.select(prog.not(%p), prog.sqrt(%v), prog.cast(%p) {dtype=@})) } "
+     "%q = prog.load %c[1] prog.store %s, %y[prog.mul(%i, 2)] "
+     "prog.store prog.select(%q, %v, prog.mul(%v, %v)), %y[prog.add(prog.mul(%i, 2), 1)]",
+     -3},
     {"long, in place", 1, 1, NULL, 0},
 };
 
@@ -86,7 +95,8 @@ static sc_program *make(sc_context *cx, const form *f, int n, bool narrow, int l
     memmove(at + strlen(type), at + 1, strlen(at));
     memcpy(at, type, strlen(type));
   }
-  if (f->own) snprintf(own, sizeof own, "prog.local %%t: memref<%dx%s>", f->own, type);
+  if (f->own > 0) snprintf(own, sizeof own, "prog.local %%t: memref<%dx%s>", f->own, type);
+  if (f->own < 0) snprintf(own, sizeof own, "prog.local %%c: memref<%dxbool>", -f->own);
   int nx = n * f->stride_in < 2 ? 2 : n * f->stride_in, ny = n * f->stride_out;
   snprintf(text, sizeof text,
            "prog.module @f {target=\"native\"} { prog.input \"x\" : tensor<%dx%s> prog.output \"y\" : tensor<%dx%s> "
