@@ -20,12 +20,18 @@ typedef struct sci_ad {
 /* Contribution of `seed` (a tangent of operand i, or the adjoint of the result) through operand i of a scalar
  * operation, aligned to broadcast with the result. Linear in the seed. SCI_NONE: structurally zero. */
 sci_id sci_partial(const sci_ad *ad, sci_op op, uint32_t i, const sci_id *args, sci_id result, sci_id seed);
+/* The same as a factor of the seed and a sign: factor SCI_NONE is 1. False where it is no factor (a choice, a
+ * conversion) or structurally zero. Quotients and roots share the reciprocal of what they divide by, which makes their
+ * factors right to a few units in the last place, infinite for a subnormal divisor. */
+bool sci_factor(const sci_ad *ad, sci_op op, uint32_t i, const sci_id *args, sci_id result, sci_id *factor,
+                bool *negative);
 /* The derivative of x * x: seed times x + x, one product instead of two. */
 sci_id sci_square_partial(const sci_ad *ad, sci_id x, sci_id seed);
 /* Shares of the tied extrema of a max or min reduction, in the operand's shape: they multiply the derivative. */
 sci_id sci_extremum_shares(const sci_ad *ad, sci_xop op, sci_id arg, sci_id result, uint32_t mask);
 bool sci_op_has_partials(sci_op op);
-bool sci_op_is_wild(sci_op op); /* it, or a partial of it, may be infinite or NaN at finite operands */
+bool sci_op_is_steep(sci_op op); /* its slope is infinite at points where its value is finite */
+bool sci_op_is_wild(sci_op op);  /* it, or a partial of it, may be infinite or NaN at finite operands */
 
 /* ---- shapes with a seed axis (lib/ad/shapes.c) ---- */
 

@@ -1,5 +1,5 @@
 /* Owns forward accumulation: one sweep in topological order, tangents only for active nodes. */
-#include "lib/ad/ad.h"
+#include "lib/ad/combination.h"
 
 typedef sci_id forward_rule(const sci_ad *ad, sci_id node, const sci_id *tangents);
 static forward_rule *const rules[] = {
@@ -18,56 +18,69 @@ void sci_mark_active(sc_context *cx, const sci_order *order, bool *active, const
   }
 }
 
-static sci_id forward_scalar(const sci_ad *ad, sci_id id, const sci_id *args, const sci_id *tangents) {
-  sc_context *cx = ad->cx;
-  const sci_node *n = sci_node_at(cx, id);
-  sci_op op = (sci_op)n->op;
-  if (op == SCI_OP_select) { /* one selection of two tangents, not a sum of two masked ones */
-    sci_id zero = sci_zeros_like(ad, id);
-    sci_id a = tangents[1] == SCI_NONE ? zero : tangents[1], b = tangents[2] == SCI_NONE ? zero : tangents[2];
-    return sci_make_select(cx, args[0], a, b);
+/* What the sweep knows of every node, by number. */
+typedef struct forward_sweep {
+  const sci_ad *ad;
+  sci_order order;
+  bool *active, *fixed;
+  sci_combination *tangent;
+  sci_uses uses;
+} forward_sweep;
+
+/* The tangents of the operands as values; false: all are zero. */
+static bool values_of(const forward_sweep *s, uint32_t n, const sci_id *args, sci_id *values) {
+  bool any = false;
+  for (uint32_t i = 0; i < n; i++) {
+    values[i] = sci_combined(s->ad, &s->tangent[sci_number(&s->order, args[i])]);
+    any |= values[i] != SCI_NONE;
   }
-  if (op == SCI_OP_mul && args[0] == args[1]) return sci_square_partial(ad, args[0], tangents[0]);
-  sci_id sum = SCI_NONE;
-  for (uint32_t i = 0; i < n->n_args; i++)
-    if (tangents[i] != SCI_NONE) sum = sci_sum2(cx, sum, sci_partial(ad, op, i, args, id, tangents[i]));
-  return sum;
+  return any;
+}
+
+static void step(forward_sweep *s, uint32_t k) {
+  const sci_ad *ad = s->ad;
+  sci_arena *scratch = &ad->cx->env.scratch;
+  sci_id id = s->order.ids[k];
+  const sci_node *node = sci_node_at(ad->cx, id);
+  const sci_id *args = sci_args(ad->cx, node);
+  unsigned op = node->op;
+  uint32_t n = node->n_args;
+  if (op < SCI_OP_COUNT && ad->seeds) {
+    sci_combination operands[3];
+    for (uint32_t i = 0; i < n; i++) operands[i] = s->tangent[sci_number(&s->order, args[i])];
+    s->tangent[k] = sci_forward_elementwise(ad, id, operands, s->uses.n[k], s->uses.shielded[k]);
+    return;
+  }
+  if (ad->seeds && sci_forward_moves(ad, id, &s->tangent[sci_number(&s->order, n ? args[0] : id)], &s->tangent[k]))
+    return;
+  sci_id *values = SCI_ARRAY(scratch, sci_id, n);
+  if (!values_of(s, n, args, values)) return;
+  sci_id t = op < SCI_OP_COUNT ? sci_forward_scalar(ad, id, values) : rules[op - SCI_X_FIRST - 1](ad, id, values);
+  s->tangent[k] = sci_combination_of(t);
 }
 
 void sci_forward(const sci_ad *ad, uint32_t n_inputs, const sci_id *inputs, const sci_id *tangents, uint32_t n,
                  const sci_id *roots, sci_id *out) {
-  sc_context *cx = ad->cx;
-  sci_arena *scratch = &cx->env.scratch;
-  sci_order order = sci_reach(cx, roots, n);
-  sci_id *tangent = SCI_ARRAY(scratch, sci_id, order.n);
-  bool *active = SCI_ZEROS(scratch, bool, order.n), *fixed = SCI_ZEROS(scratch, bool, order.n);
-  for (uint32_t k = 0; k < order.n; k++) tangent[k] = SCI_NONE;
+  sci_arena *scratch = &ad->cx->env.scratch;
+  forward_sweep s = {.ad = ad, .order = sci_reach(ad->cx, roots, n)};
+  s.tangent = SCI_ZEROS(scratch, sci_combination, s.order.n);
+  s.active = SCI_ZEROS(scratch, bool, s.order.n), s.fixed = SCI_ZEROS(scratch, bool, s.order.n);
   for (uint32_t i = 0; i < n_inputs; i++) {
-    uint32_t k = sci_number(&order, inputs[i]);
+    uint32_t k = sci_number(&s.order, inputs[i]);
     if (k == SCI_NONE) continue;
-    fixed[k] = true;
-    if (tangents[i] == SCI_NONE) continue;
-    active[k] = true;
-    tangent[k] = tangents[i];
+    s.fixed[k] = true;
+    s.active[k] = tangents[i] != SCI_NONE;
+    s.tangent[k] = sci_combination_of(tangents[i]);
   }
-  sci_mark_active(cx, &order, active, fixed);
-  SCI_VEC(sci_id) of_args = {0};
-  for (uint32_t k = 0; k < order.n; k++) {
-    sci_id id = order.ids[k];
-    const sci_node *node = sci_node_at(cx, id);
-    if (!active[k] || fixed[k]) continue;
-    const sci_id *args = sci_args(cx, node);
-    bool any = false;
-    of_args.n = 0;
-    for (uint32_t i = 0; i < node->n_args; i++) {
-      sci_vec_push(scratch, &of_args, tangent[sci_number(&order, args[i])]);
-      any |= of_args.data[i] != SCI_NONE;
-    }
-    if (!any) continue;
-    tangent[k] = node->op < SCI_OP_COUNT ? forward_scalar(ad, id, args, of_args.data)
-                                         : rules[node->op - SCI_X_FIRST - 1](ad, id, of_args.data);
+  sci_mark_active(ad->cx, &s.order, s.active, s.fixed);
+  if (ad->seeds) s.uses = sci_count_uses(ad->cx, &s.order, s.active, s.fixed, n, roots);
+  for (uint32_t k = 0; k < s.order.n; k++)
+    if (s.active[k] && !s.fixed[k]) step(&s, k);
+  for (uint32_t i = 0; i < n; i++) {
+    sci_combination *t = &s.tangent[sci_number(&s.order, roots[i])];
+    *t = sci_combination_of(sci_combined(ad, t));
+    out[i] = t->n ? t->of[0].base : SCI_NONE;
   }
-  for (uint32_t i = 0; i < n; i++) out[i] = tangent[sci_number(&order, roots[i])];
 }
 
 /* ---- rules of structural operations ---- */

@@ -67,6 +67,15 @@ static sci_id minmax_part(const rule *r, sci_id s, sci_id x, sci_id y, bool less
   return sci_make_select(r->cx, wins, s, sci_make_select(r->cx, tie, at_tie, zero));
 }
 
+/* The partials of a quotient and of a root by the reciprocal that they, and the quotients around them, have in common.
+ */
+static sci_id shared_factor(const rule *r, sci_op op, const sci_id *args, sci_id result, bool *negative) {
+  if (op == SCI_OP_sqrt) return make2(r, SCI_OP_mul, number(r, 0.5), make2(r, SCI_OP_div, number(r, 1), result));
+  sci_id reciprocal = make2(r, SCI_OP_div, number(r, 1), args[1]);
+  *negative = r->operand == 1;
+  return r->operand == 0 ? reciprocal : make2(r, SCI_OP_mul, result, reciprocal);
+}
+
 #define neg(a) make1(r, SCI_OP_neg, a)
 #define sin(a) make1(r, SCI_OP_sin, a)
 #define cos(a) make1(r, SCI_OP_cos, a)
@@ -116,7 +125,7 @@ static sci_id expand(const rule *r, sci_op op, const sci_id *args, sci_id result
 #undef lt
 
 /* Whose slope is infinite at points where the value is finite. */
-static bool has_vertical_tangent(sci_op op) {
+bool sci_op_is_steep(sci_op op) {
   return op == SCI_OP_sqrt || op == SCI_OP_cbrt || op == SCI_OP_pow || op == SCI_OP_asin || op == SCI_OP_acos ||
          op == SCI_OP_acosh;
 }
@@ -135,7 +144,7 @@ bool sci_op_is_wild(sci_op op) {
   case SCI_OP_expm1:
   case SCI_OP_sinh:
   case SCI_OP_cosh: return true;
-  default: return has_vertical_tangent(op);
+  default: return sci_op_is_steep(op);
   }
 }
 
@@ -143,9 +152,38 @@ bool sci_op_is_wild(sci_op op) {
  * They must not become NaN at an infinite partial: the sums below would carry that into entries that have nothing to do
  * with it. */
 static sci_id guard(const sci_ad *ad, sci_op op, sci_id seed, sci_id value) {
-  if (!ad->seeds || value == SCI_NONE || !has_vertical_tangent(op)) return value;
+  if (!ad->seeds || value == SCI_NONE || !sci_op_is_steep(op)) return value;
   sci_id zero = sci_make_double(ad->cx, (sc_dtype)sci_type_of(ad->cx, value)->dtype, 0);
   return sci_make_select(ad->cx, sci_make2(ad->cx, SCI_OP_ne, seed, zero), value, zero);
+}
+
+bool sci_factor(const sci_ad *ad, sci_op op, uint32_t i, const sci_id *args, sci_id result, sci_id *factor,
+                bool *negative) {
+  sc_context *cx = ad->cx;
+  rule r = {.ad = ad, .cx = cx, .dtype = (sc_dtype)sci_type_of(cx, result)->dtype, .operand = i};
+  *factor = SCI_NONE;
+  *negative = op == SCI_OP_sub && i == 1;
+  switch ((int)op) {
+  case SCI_OP_select:
+  case SCI_OP_cast:
+  case SCI_OP_minimum:
+  case SCI_OP_maximum: return false; /* they choose or round */
+  case SCI_OP_neg: *negative = true; return true;
+  case SCI_OP_add:
+  case SCI_OP_sub: return true;
+  case SCI_OP_sqrt:
+  case SCI_OP_div: *factor = shared_factor(&r, op, args, result, negative); return true;
+  case SCI_OP_abs: refuse_nonsmooth(&r, "abs"); break;
+  default: break;
+  }
+  sci_type t = *sci_type_of(cx, result);
+  *factor = expand(&r, op, args, result, sci_make_fill(cx, r.dtype, t.rank, t.shape, 1));
+  if (*factor == SCI_NONE) return false;
+  while (sci_node_at(cx, *factor)->op == SCI_OP_neg) {
+    *factor = sci_arg(cx, *factor, 0);
+    *negative = !*negative;
+  }
+  return true;
 }
 
 sci_id sci_partial(const sci_ad *ad, sci_op op, uint32_t i, const sci_id *args, sci_id result, sci_id seed) {
@@ -158,6 +196,12 @@ sci_id sci_partial(const sci_ad *ad, sci_op op, uint32_t i, const sci_id *args, 
   }
   if (op == SCI_OP_cast) return sci_make_cast(cx, seed, r.dtype);
   if (op == SCI_OP_abs) refuse_nonsmooth(&r, "abs");
+  sci_id factor;
+  bool negative;
+  if (ad->seeds && (op == SCI_OP_div || op == SCI_OP_sqrt) && sci_factor(ad, op, i, args, result, &factor, &negative)) {
+    sci_id value = sci_make2(cx, SCI_OP_mul, seed, factor);
+    return guard(ad, op, seed, negative ? sci_make1(cx, SCI_OP_neg, value) : value);
+  }
   return guard(ad, op, seed, expand(&r, op, args, result, seed));
 }
 
