@@ -228,7 +228,8 @@ static void add_dense(derivation *d, const sc_request *r, const sci_sparse *s, b
       from[n] = (int32_t)k, place[n++] = (int32_t)(s->col[k] * s->n_cols + s->row[k]);
   }
   sci_id values = n == s->nnz ? s->values : sci_make_gather(d->cx, s->values, from, 1, &n);
-  add_matrix(d, r, s, sci_make_scatter(d->cx, values, place, 2, shape), NULL);
+  sci_id zeros = sci_make_fill(d->cx, dtype_of(d, values), 2, shape, 0);
+  add_matrix(d, r, s, sci_make_index(d->cx, SCI_X_index_set, zeros, values, place), NULL);
 }
 
 static sci_sparse jacobian(derivation *d, const sc_request *r, uint32_t output, const columns *c) {
