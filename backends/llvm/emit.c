@@ -111,10 +111,10 @@ sci_llvm_emitter *sci_llvm_emit(sci_env *env, const sci_program *p, const sci_ll
   return e;
 }
 
-void sci_llvm_verify(sci_llvm_emitter *e) {
+void sci_llvm_verify(sci_env *env, LLVMModuleRef module) {
   char *problem = NULL;
-  bool invalid = LLVMVerifyModule(e->module, LLVMReturnStatusAction, &problem);
+  bool invalid = LLVMVerifyModule(module, LLVMReturnStatusAction, &problem);
   if (invalid) sci_llvm_note(problem);
   LLVMDisposeMessage(problem);
-  if (invalid) sci_fail(e->env, SC_ERR_BACKEND, "LLVM: %s", sci_llvm_guard_get()->message);
+  if (invalid) sci_fail(env, SC_ERR_BACKEND, "LLVM: %s", sci_llvm_guard_get()->message);
 }

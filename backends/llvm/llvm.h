@@ -57,6 +57,9 @@ LLVMTargetMachineRef sci_llvm_machine_host(void); /* a new one, of the least thi
 /* Takes the object. Fills entries, handle and release, and the image where there is one; without, the object is linked by ORC. */
 void sci_llvm_place(sci_env *env, LLVMMemoryBufferRef object, const char *const *symbols, size_t n, bool linked, sci_code *out);
 
+/* The same for an image made otherwise, which stays the caller's. */
+void sci_llvm_place_image(sci_env *env, const sci_image *image, sci_code *out);
+
 /* ---- link.c: the same through ORC ---- */
 
 void sci_llvm_link_unlock(void); /* for a thread that was thrown out of linking */
@@ -138,7 +141,7 @@ typedef struct sci_llvm_emitter {
  * decorated for reading. The emitter owns what it made, and is on the cleanup list. */
 sci_llvm_emitter *sci_llvm_emit(sci_env *env, const sci_program *p, const sci_llvm_machine *target, const char *symbol, bool names,
                                 const sci_llvm_emitter *into);
-void sci_llvm_verify(sci_llvm_emitter *e); /* the module is complete */
+void sci_llvm_verify(sci_env *env, LLVMModuleRef module); /* before anything is made of it */
 void sci_llvm_emitter_free(void *emitter);
 LLVMValueRef sci_llvm_table(sci_llvm_emitter *e, sci_buf buf); /* the global of a constant buffer */
 void sci_llvm_scope_open(sci_llvm_emitter *e, LLVMBasicBlockRef block);

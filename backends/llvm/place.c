@@ -11,7 +11,7 @@ static void dispose(void *object) {
   if (sci_llvm_usable()) LLVMDisposeMemoryBuffer(object);
 }
 
-static void place_image(sci_env *env, const sci_image *im, sci_code *out) {
+void sci_llvm_place_image(sci_env *env, const sci_image *im, sci_code *out) {
   sci_placed *p = sci_placed_open(im);
   if (!p) sci_fail(env, SC_ERR_MEMORY, "no memory for %zu bytes of code: %s", im->size, strerror(errno));
   memcpy(p->room.base, im->blob, im->size);
@@ -40,7 +40,7 @@ void sci_llvm_place(sci_env *env, LLVMMemoryBufferRef object, const char *const 
   }
   dispose(object);
   sci_defer(env, free, im);
-  place_image(env, im, out);
+  sci_llvm_place_image(env, im, out);
   sci_keep(env, im);
   out->image = im;
 }

@@ -7,6 +7,8 @@
 #include <time.h>
 
 #include "backends/llvm/llvm.h"
+#include "backends/x86/x86.h"
+#include "lib/target/target.h"
 
 static double now_ms(void) {
   struct timespec t;
@@ -109,7 +111,6 @@ static sci_llvm_emitter *emit_all(sci_env *env, const sci_program *const *progra
     sci_keep(env, guest);
     sci_llvm_emitter_free(guest);
   }
-  sci_llvm_verify(e);
   return e;
 }
 
@@ -121,10 +122,11 @@ static size_t count_instructions(LLVMModuleRef module) {
   return n;
 }
 
-/* Code of the module for the tier, placed; the module is used up. */
+/* Code of the module for the tier, placed; the module is used up. Where direct code came first, nobody waits for its verification here. */
 static void make_code(sci_env *env, LLVMModuleRef module, LLVMTargetMachineRef machine, const char *const *symbols, size_t n, bool linked,
                       sci_code *out) {
   double t0 = now_ms();
+  sci_llvm_verify(env, module);
   LLVMMemoryBufferRef object = generate(env, module, machine, LLVMObjectFile);
   out->code_bytes = code_bytes(object);
   double t1 = now_ms();
@@ -139,40 +141,80 @@ static void make_code(sci_env *env, LLVMModuleRef module, LLVMTargetMachineRef m
 enum { BEST_AT_ONCE = 60 };
 static atomic_bool warm;
 
+/* Fast code without LLVM, if it is known how; see backends/x86. */
+static bool make_direct(sci_env *env, const sci_program *const *programs, size_t n, sci_code *out) {
+#if defined(__x86_64__)
+  if (programs[0]->target.isa > sci_target_host()->isa) return false;
+  double t0 = now_ms();
+  const char *refusal;
+  sci_image *im = sci_x86_image(env, programs, n, &refusal);
+  if (!im) return false;
+  sci_defer(env, free, im);
+  double t1 = now_ms();
+  sci_llvm_place_image(env, im, out);
+  out->code_bytes = im->code_bytes;
+  out->tier = SC_TIER_FAST;
+  out->times.codegen = t1 - t0;
+  out->times.link = now_ms() - t1;
+  sci_keep(env, im);
+  free(im);
+  return true;
+#else
+  (void)env, (void)programs, (void)n, (void)out;
+  return false;
+#endif
+}
+
+static bool is_for_later(const sci_compile_request *request, LLVMModuleRef module) {
+#ifdef SCALY_LLVM_SHARED
+  (void)request, (void)module;
+  return false; /* libLLVM destroys its globals at exit, whatever still runs */
+#else
+  return request->tier == SC_TIER_AUTO && (atomic_exchange(&warm, true) || count_instructions(module) > BEST_AT_ONCE);
+#endif
+}
+
+/* The emitter's module and context go on to the background. */
+static void hand_over(sci_env *env, sci_llvm_emitter *e, later *l, sci_code *out) {
+  l->cx = e->cx;
+  if (!l->module) l->module = e->module;
+  else LLVMDisposeModule(e->module);
+  e->module = NULL;
+  e->cx = NULL;
+  sci_keep(env, l);
+  out->later = l;
+}
+
+/* Fast code now: direct, or of a copy of the module. */
+static void make_fast_first(sci_env *env, const sci_compile_request *request, sci_llvm_emitter *e, const sci_program *const *programs,
+                            const char *const *symbols, size_t n, sci_code *out) {
+  later *l = new_later(env, &programs[0]->target, symbols, n);
+  sci_defer(env, dispose_later, l);
+  if (request->linked || !make_direct(env, programs, n, out)) {
+    l->module = LLVMCloneModule(e->module);
+    make_code(env, e->module, sci_llvm_machine_get(env, &l->target, true, true)->machine, symbols, n, request->linked, out);
+  }
+  out->tier = SC_TIER_FAST;
+  hand_over(env, e, l, out);
+}
+
 static void compile_programs(sci_env *env, const sci_compile_request *request, sci_code *out) {
   const sci_program *const *programs = request->batch ? request->batch : &request->program;
   size_t n = request->batch ? request->n_batch : 1;
+  bool fast = request->tier == SC_TIER_FAST;
+  if (fast && !request->linked && make_direct(env, programs, n, out)) return;
   double t0 = now_ms();
-  const sc_target *t = &programs[0]->target;
-  const sci_llvm_machine *target = sci_llvm_machine_get(env, t, true, request->tier == SC_TIER_FAST);
+  const sci_llvm_machine *target = sci_llvm_machine_get(env, &programs[0]->target, true, fast);
   double t1 = now_ms();
   const char *const *symbols = kernel_symbols(env, programs, n);
   sci_llvm_emitter *e = emit_all(env, programs, symbols, n, target);
-  later *l = NULL;
-  out->tier = request->tier == SC_TIER_FAST ? SC_TIER_FAST : SC_TIER_BEST;
-#ifdef SCALY_LLVM_SHARED
-  const bool later_works = false; /* libLLVM destroys its globals at exit, whatever still runs */
-#else
-  const bool later_works = true;
-#endif
-  if (later_works && request->tier == SC_TIER_AUTO && (atomic_exchange(&warm, true) || count_instructions(e->module) > BEST_AT_ONCE)) {
-    out->tier = SC_TIER_FAST;
-    target = sci_llvm_machine_get(env, t, true, true);
-    l = new_later(env, t, symbols, n);
-    sci_defer(env, dispose_later, l);
-    l->module = LLVMCloneModule(e->module);
-  }
-  double t2 = now_ms();
-  make_code(env, e->module, target->machine, symbols, n, request->linked, out);
   out->times.target = t1 - t0;
-  out->times.emit = t2 - t1;
-  if (l) {
-    l->cx = e->cx;
-    LLVMDisposeModule(e->module);
-    e->module = NULL;
-    e->cx = NULL;
-    sci_keep(env, l);
-    out->later = l;
+  out->times.emit = now_ms() - t1;
+  if (is_for_later(request, e->module)) {
+    make_fast_first(env, request, e, programs, symbols, n, out);
+  } else {
+    make_code(env, e->module, target->machine, symbols, n, request->linked, out);
+    out->tier = fast ? SC_TIER_FAST : SC_TIER_BEST;
   }
   sci_keep(env, e);
   sci_llvm_emitter_free(e);
@@ -224,7 +266,7 @@ static void dispose_message(void *text) {
 static void render_program(sci_env *env, const sci_render_request *r, char **out, size_t *size) {
   const sci_llvm_machine *target = sci_llvm_machine_get(env, &r->program->target, false, false);
   sci_llvm_emitter *e = sci_llvm_emit(env, r->program, target, r->symbol ? r->symbol : r->program->name, true, NULL);
-  sci_llvm_verify(e);
+  sci_llvm_verify(env, e->module);
   if (r->emit == SC_EMIT_LLVM) {
     char *text = LLVMPrintModuleToString(e->module);
     sci_defer(env, dispose_message, text);

@@ -80,7 +80,7 @@ static void report(const settings *s, sc_function *f, attempt *a) {
 
 static diff_checks checks_of(const settings *s, uint64_t i) {
   diff_checks c = {.text = true, .optimize = "-O1"};
-  c.way[DIFF_JIT] = diff_way_exists(DIFF_JIT);
+  c.way[DIFF_JIT] = c.way[DIFF_FAST] = diff_way_exists(DIFF_JIT);
   c.toggles = s->toggles && i % (uint64_t)s->toggles == 0;
   return c;
 }
@@ -112,7 +112,7 @@ static int compile_batch(const settings *s, sc_context *cx, sc_function *const *
   attempt a = {.seed = seeds[0], .checks = {.optimize = "-O1"}};
   a.checks.way[DIFF_GCC] = diff_way_exists(DIFF_GCC);
   a.checks.way[DIFF_CLANG] = diff_way_exists(DIFF_CLANG);
-  a.checks.way[DIFF_JIT] = diff_way_exists(DIFF_JIT);
+  a.checks.way[DIFF_JIT] = a.checks.way[DIFF_FAST] = diff_way_exists(DIFF_JIT);
   sc_function *f = joined(cx, all, n);
   if (!f) {
     printf("joining functions: %s\n", sc_context_error(cx)->message);

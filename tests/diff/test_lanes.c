@@ -159,8 +159,10 @@ Test(lanes, every_width_and_tail, .timeout = 240) {
   static const int sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33}, widths[] = {2, 4, 8};
   for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
-      for (int narrow = 0; narrow < 2 && diff_way_exists(DIFF_JIT); narrow++)
+      for (int narrow = 0; narrow < 2 && diff_way_exists(DIFF_JIT); narrow++) {
         check(&forms[i], sizes[k], narrow, DIFF_JIT, widths, 3);
+        check(&forms[i], sizes[k], narrow, DIFF_FAST, widths, 3);
+      }
 }
 
 Test(lanes, compilers, .timeout = 240) {

@@ -32,7 +32,7 @@ static void check(builder *b, const char *name, bool spawns) {
   char why[512] = "";
   sc_function *f = sc_function_create(b->cx, name, b->in, b->n_in, b->out, b->n_out);
   cr_assert(f, "%s", sc_context_error(b->cx)->message);
-  diff_checks checks = {.way = {diff_way_exists(DIFF_JIT), spawns && diff_way_exists(DIFF_GCC), spawns && diff_way_exists(DIFF_CLANG)}};
+  diff_checks checks = {.way = {diff_way_exists(DIFF_JIT), diff_way_exists(DIFF_FAST), spawns && diff_way_exists(DIFF_GCC), spawns && diff_way_exists(DIFF_CLANG)}};
   cr_expect(diff_check(f, 7, &checks, why, sizeof why), "%s: %s", name, why);
   sc_context_destroy(b->cx);
 }

@@ -48,7 +48,7 @@ static sci_scalar expected(sci_op op, sc_dtype from, sc_dtype to, const sci_scal
   return sci_op_eval(SCI_OP_add, from, from, (sci_scalar[]){p, x[2]});
 }
 
-static void check(sci_op op, sc_dtype from, sc_dtype to, const char *target) {
+static void check_way(sci_op op, sc_dtype from, sc_dtype to, const char *target, unsigned way) {
   unsigned arity = sci_ops[op].arity;
   sc_dtype dtypes[3] = {op == SCI_OP_select ? SC_BOOL : from, from, from};
   int n = fill(arity, dtypes);
@@ -68,7 +68,7 @@ static void check(sci_op op, sc_dtype from, sc_dtype to, const char *target) {
   sci_emit_loop(&r.b, r.s, SCI_LOOP_INDEPENDENT, v, n, body);
   rig_proc(&r, "f");
   rig_ready(&r);
-  sci_code c = rig_compile(&r);
+  sci_code c = rig_compile_way(&r, way);
   bool fast_fma = r.p->target.fast_fma;
   const void *arg[3] = {operands[0], operands[1], operands[2]};
   cr_assert_eq(rig_call(&c, arg, (void *[]){result}, NULL), 0);
@@ -77,13 +77,19 @@ static void check(sci_op op, sc_dtype from, sc_dtype to, const char *target) {
     for (unsigned i = 0; i < arity; i++) x[i] = sci_scalar_load(dtypes[i], operands[i], (size_t)k);
     uint64_t want = sci_scalar_bits(to, expected(op, from, to, x, fast_fma));
     uint64_t got = sci_scalar_bits(to, sci_scalar_load(to, result, (size_t)k));
-    cr_expect_eq(got, want, "%s: %s(%s: %g %g %g) = %016llx, want %016llx", target, sci_ops[op].name, sc_dtype_name(from),
+    cr_expect_eq(got, want, "%s, way %u: %s(%s: %g %g %g) = %016llx, want %016llx", target, way, sci_ops[op].name, sc_dtype_name(from),
                  sci_scalar_double(dtypes[0], x[0]), sci_scalar_double(dtypes[1], x[1]), sci_scalar_double(dtypes[2], x[2]),
                  (unsigned long long)got, (unsigned long long)want);
     if (to == SC_BOOL) cr_expect_leq(((uint8_t *)result)[k], 1);
   }
   c.release(c.handle);
   rig_end(&r);
+}
+
+static void check(sci_op op, sc_dtype from, sc_dtype to, const char *target) {
+  check_way(op, from, to, target, 0);
+  check_way(op, from, to, target, RIG_FAST);
+  check_way(op, from, to, target, RIG_FAST | RIG_LINKED);
 }
 
 Test(llvm, every_operation, .timeout = 300) {
