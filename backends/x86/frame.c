@@ -9,7 +9,7 @@ static const sci_x86_vex LOAD_SCALAR = {P_F2, M_0F, 0, 0x10}, STORE_SCALAR = {P_
                          LOAD_WIDE = {P_66, M_0F, 0, 0x10}, STORE_WIDE = {P_66, M_0F, 0, 0x11},
                          BROADCAST = {P_66, M_0F38, 0, 0x19}, DUPLICATE = {P_F2, M_0F, 0, 0x12};
 
-enum { LOAD_INT = 0x8B, STORE_INT = 0x89, LEA = 0x8D, SPLAT = 4, MOST_FRAME = 64 << 10 };
+enum { LOAD_INT = 0x8B, STORE_INT = 0x89, LEA = 0x8D, MULTIPLY = 0x69, SPLAT = 4, MOST_FRAME = 64 << 10 };
 
 void sci_x86_refuse(sci_x86 *x, const char *why) {
   if (!x->refusal) x->refusal = why;
@@ -180,20 +180,26 @@ static sci_val split_constant(const sci_x86 *x, sci_val index, int64_t *constant
   return v->args[0];
 }
 
-static int8_t index_register(sci_x86 *x, sci_val index) {
+/* A register with the index, or with `unit` times that where an address cannot multiply by so much. */
+static int8_t index_register(sci_x86 *x, sci_val index, uint32_t unit) {
   sci_x86_mem m = sci_x86_at(sci_x86_value(x, index), 0);
-  return (int8_t)sci_x86_pointer(x, &m);
+  int r = sci_x86_pointer(x, &m);
+  if (unit <= 8) return (int8_t)r;
+  int by = take_gpr(x);
+  sci_x86_rr(&x->a, MULTIPLY, by, r);
+  sci_x86_word(&x->a, unit);
+  return (int8_t)by;
 }
 
-sci_x86_mem sci_x86_address(sci_x86 *x, sci_buf buf, sci_val index, int64_t byte) {
+sci_x86_mem sci_x86_address(sci_x86 *x, sci_buf buf, sci_val index, uint32_t unit) {
   int64_t offset, constant;
   sci_buf owner = sci_storage(x->store, buf, &offset);
-  int64_t size = (int64_t)sc_dtype_size((sc_dtype)x->store->bufs[owner].dtype);
+  if (!unit) unit = (uint32_t)sc_dtype_size((sc_dtype)x->store->bufs[owner].dtype);
   index = split_constant(x, index, &constant);
-  int8_t by = index == SCI_NIL ? SCI_X86_NO_INDEX : index_register(x, index);
+  int8_t by = index == SCI_NIL ? SCI_X86_NO_INDEX : index_register(x, index, unit);
   if (!x->storages[owner].known) bind_table(x, owner);
   sci_x86_storage s = x->storages[owner];
-  int64_t disp = s.offset + (offset + constant) * size + byte;
+  int64_t disp = s.offset + (offset + constant) * unit;
   sci_x86_mem m = s.pointer;
   if (!s.is_direct) {
     m = (sci_x86_mem){(int8_t)sci_x86_pointer(x, &s.pointer), SCI_X86_NO_INDEX, 0, false, 0, 0};
@@ -206,6 +212,6 @@ sci_x86_mem sci_x86_address(sci_x86 *x, sci_buf buf, sci_val index, int64_t byte
   if (disp > INT32_MAX || disp < INT32_MIN) sci_x86_refuse(x, "a buffer of more than 2 GiB");
   m.disp = (int32_t)disp;
   m.index = by;
-  m.scale = size == 8 ? 3 : size == 4 ? 2 : 0;
+  m.scale = unit == 8 ? 3 : unit == 4 ? 2 : 0;
   return m;
 }

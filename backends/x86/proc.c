@@ -15,7 +15,7 @@ static void bind_locals(sci_x86 *x, const sci_proc *p) {
   for (uint32_t i = 0; i < p->n_locals; i++) {
     const sci_local *l = &p->locals[i];
     const sci_buffer *b = &x->store->bufs[l->buf];
-    int64_t bytes = b->size * (int64_t)sc_dtype_size((sc_dtype)b->dtype);
+    int64_t bytes = b->size * sci_local_unit(x->store, l);
     if (l->offset < 0)
       bind(x, l->buf, sci_x86_frame_at(sci_x86_room(x, bytes, 64)), true, 0);
     else if (l->in_workspace)

@@ -160,12 +160,24 @@ static void store_lanes(sci_x86 *x, const sci_stmt *st, int64_t stride) {
   store_pair(x, &m, stride, 2, high);
 }
 
+/* Each lane has memory of its own, element by element side by side. */
+static void access_own(sci_x86 *x, const sci_stmt *st) {
+  bool four = x->width == 4, stores = st->kind == SCI_S_STORE;
+  const sci_x86_place *from = stores ? sci_x86_value(x, st->value) : NULL;
+  sci_x86_mem m = sci_x86_address(x, st->buf, st->index, 8 * x->width);
+  int r = stores ? sci_x86_get(x, from, true) : sci_x86_take(x);
+  sci_x86_vex_rm(&x->a, stores ? STORE_ALL : LOAD_ALL, four, r, 0, &m, -1);
+  if (!stores) sci_x86_put(x, name_place(x, st->name, true), r);
+}
+
 static bool in_lanes(sci_x86 *x, const sci_stmt *st) {
   if (st->kind != SCI_S_LOAD && st->kind != SCI_S_STORE) return false;
-  sci_access access = sci_access_of(&x->lanes, st->index);
+  sci_access access = sci_access_of(&x->lanes, st->buf, st->index);
   if (access.kind == SCI_ACCESS_UNIFORM) return false;
   if (dtype_of(x, st->buf) != SC_FLOAT64) sci_x86_refuse(x, "lanes of another type than float64");
-  if (st->kind == SCI_S_LOAD)
+  if (access.kind == SCI_ACCESS_OWN)
+    access_own(x, st);
+  else if (st->kind == SCI_S_LOAD)
     load_lanes(x, st, access.stride);
   else
     store_lanes(x, st, access.stride);

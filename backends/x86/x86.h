@@ -148,8 +148,8 @@ void sci_x86_load_to(sci_x86 *x, const sci_x86_place *p, bool wide, int reg);
 void sci_x86_get_int(sci_x86 *x, sci_val v, int reg);
 void sci_x86_put_int(sci_x86 *x, const sci_x86_place *p, int reg);
 int sci_x86_pointer(sci_x86 *x, const sci_x86_mem *m); /* a register with the 64 bits there, until the next but one */
-/* Memory of a buffer's element. `byte` more bytes on. */
-sci_x86_mem sci_x86_address(sci_x86 *x, sci_buf buf, sci_val index, int64_t byte);
+/* Memory of a buffer's element; `unit`: bytes of one, 0 for those of its type. */
+sci_x86_mem sci_x86_address(sci_x86 *x, sci_buf buf, sci_val index, uint32_t unit);
 
 /* ---- value.c ---- */
 
