@@ -92,7 +92,10 @@ SC_API sc_expr sc_where(sc_expr cond, sc_expr a, sc_expr b);  /* another name of
 SC_API sc_expr sc_cast(sc_expr a, sc_dtype dtype); /* float to integer saturates, NaN gives 0; to bool: != 0 */
 SC_API sc_expr sc_stop_gradient(sc_expr a);
 
-/* ---- reductions; axes NULL: over all elements. Axes may be negative (from the end) and must be distinct. ---- */
+/* ---- reductions; axes NULL: over all elements. Axes may be negative (from the end) and must be distinct.
+ * The order is fixed, the same on every target, and so are the bits (of an extremum: which of two zeros): fewer than 8
+ * terms, row-major, one after another; fewer than 64 in 4 partial results, term k in partial k mod 4, combined
+ * (p0 p1) (p2 p3); from 64 on in 32 over blocks of 4,096 terms, combined by halving, the blocks pairwise. ---- */
 
 SC_API sc_expr sc_sum(sc_expr a);
 SC_API sc_expr sc_max(sc_expr a); /* refused when nothing is reduced over (an empty maximum) */

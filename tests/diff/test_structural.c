@@ -45,6 +45,11 @@ static void reductions(suite *s, sc_expr x) {
   if (!is_number(x)) return;
   output(s, sc_sum(x));
   if (sc_expr_size(x)) output(s, sc_max(x)), output(s, sc_min(x));
+  if (sc_expr_size(x) && (sc_expr_dtype(x) == SC_FLOAT64 ||
+                          sc_expr_dtype(x) == SC_FLOAT32)) { /* zeros of both signs: which one is a matter of order */
+    sc_expr zeros = sc_mul(x, sc_number(s->cx, sc_expr_dtype(x), 0));
+    output(s, sc_max(zeros)), output(s, sc_min(zeros));
+  }
   for (int mask = 0; mask < 1 << rank; mask++) {
     int axes[4], n = 0;
     int64_t each = 1;

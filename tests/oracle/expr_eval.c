@@ -113,6 +113,7 @@ static void eval_reduce(const frame *fr, sci_id id, const sci_node *node, sci_sc
   sci_scalar *terms = grab((size_t)from->size, sizeof *terms);
   int64_t *count = grab((size_t)t->size, sizeof *count);
   int64_t each = t->size ? from->size / t->size : 0;
+  sci_op op = node->op == SCI_X_sum ? SCI_OP_add : node->op == SCI_X_max ? SCI_OP_maximum : SCI_OP_minimum;
   /* Row-major order of the operand is the order of the terms of every result element. */
   for (int64_t e = 0; e < from->size; e++) {
     int64_t at[SC_MAX_RANK], to = 0;
@@ -123,13 +124,7 @@ static void eval_reduce(const frame *fr, sci_id id, const sci_node *node, sci_sc
   }
   for (int64_t r = 0; r < t->size; r++) {
     sci_scalar *part = terms + r * each;
-    if (node->op == SCI_X_sum) {
-      out[r] = ora_ordered_sum(t->dtype, each, part);
-      continue;
-    }
-    out[r] = part[0];
-    for (int64_t k = 1; k < each; k++)
-      out[r] = ora_scalar2(node->op == SCI_X_max ? SCI_OP_maximum : SCI_OP_minimum, t->dtype, out[r], part[k]);
+    out[r] = ora_ordered(t->dtype, op, each, part);
   }
   free(count);
   free(terms);
@@ -200,7 +195,7 @@ static void eval_matmul(const frame *fr, sci_id id, const sci_node *node, sci_sc
         terms[k] = ora_scalar2(SCI_OP_mul, t->dtype, x[r * inner + k], y[k * columns + c]);
       sci_scalar sum = {.bits = 0};
       if (b->rank == 1) {
-        sum = ora_ordered_sum(t->dtype, inner, terms);
+        sum = ora_ordered(t->dtype, SCI_OP_add, inner, terms);
       } else {
         for (int64_t k = 0; k < inner; k++) sum = k ? ora_scalar2(SCI_OP_add, t->dtype, sum, terms[k]) : terms[k];
       }

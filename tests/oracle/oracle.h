@@ -17,10 +17,10 @@ static inline sci_scalar ora_scalar2(sci_op op, sc_dtype dtype, sci_scalar a, sc
 sci_scalar ora_load(sc_dtype dtype, const void *data, int64_t i);
 void ora_store(sc_dtype dtype, void *data, int64_t i, sci_scalar v);
 
-/* The documented order of a sum, which fixes its bits (design page of the program dialect): fewer than 8 terms in
- * order; fewer than 64 in 4 partial sums; else 32 partial sums over blocks of 4,096, halved, blocks pairwise.
+/* The documented order of a sum, maximum or minimum, which fixes its bits (of an extremum, which zero of two): fewer
+ * than 8 terms in order; fewer than 64 in 4 partial results; else 32 over blocks of 4,096, halved, blocks pairwise.
  * Overwrites `terms`. */
-sci_scalar ora_ordered_sum(sc_dtype dtype, int64_t n, sci_scalar *terms);
+sci_scalar ora_ordered(sc_dtype dtype, sci_op op, int64_t n, sci_scalar *terms);
 
 /* Evaluates f node by node, without fused multiply-adds: what a program lowered with strict rounding must reproduce bit
  * for bit. in[i] and out[i] hold row-major elements (stored values when sparse). */

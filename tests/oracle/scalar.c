@@ -64,8 +64,9 @@ void ora_store(sc_dtype dtype, void *data, int64_t i, sci_scalar v) {
 #define UNARY_LIBM(X)                                                                                                  \
   X(sin)                                                                                                               \
   X(cos)                                                                                                               \
-  X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(exp) X(exp2) X(expm1) X(log)     \
-      X(log2) X(log10) X(log1p) X(sqrt) X(cbrt) X(erf) X(erfc) X(floor) X(ceil) X(round) X(trunc)
+  X(tan)                                                                                                               \
+  X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(exp) X(exp2) X(expm1) X(log) X(log2)    \
+      X(log10) X(log1p) X(sqrt) X(cbrt) X(erf) X(erfc) X(floor) X(ceil) X(round) X(trunc)
 #define BINARY_LIBM(X) X(pow) X(fmod) X(hypot) X(atan2) X(copysign)
 
 #define FLOATS(T, suffix, U, sign_bit)                                                                                 \
@@ -243,37 +244,29 @@ sci_scalar ora_scalar(sci_op op, sc_dtype dtype, sc_dtype to, const sci_scalar x
   abort();
 }
 
-/* ---- sums ---- */
+/* ---- reductions ---- */
 
-static sci_scalar plus(sc_dtype dtype, sci_scalar a, sci_scalar b) {
-  return ora_scalar2(SCI_OP_add, dtype, a, b);
-}
-
-/* The value that adding changes nothing: for floats -0.0, which keeps a sum of negative zeros negative. */
-static sci_scalar neutral(sc_dtype dtype) {
-  return dtype == SC_FLOAT64 ? of_f64(-0.0) : dtype == SC_FLOAT32 ? of_f32(-0.0f) : of_i64(0);
-}
-
-static sci_scalar partial_sums(sc_dtype dtype, int64_t n, const sci_scalar *terms, int width) {
+static sci_scalar partials(sc_dtype dtype, sci_op op, int64_t n, const sci_scalar *terms, int width) {
   sci_scalar p[32];
-  for (int i = 0; i < width; i++) p[i] = neutral(dtype);
-  for (int64_t k = 0; k < n; k++) p[k % width] = plus(dtype, p[k % width], terms[k]);
-  if (width == 4) return plus(dtype, plus(dtype, p[0], p[1]), plus(dtype, p[2], p[3]));
+  int64_t present = n < width ? n : width;
+  memcpy(p, terms, (size_t)present * sizeof *p);
+  for (int64_t k = present; k < n; k++) p[k % width] = ora_scalar2(op, dtype, p[k % width], terms[k]);
+  if (width == 4) return ora_scalar2(op, dtype, ora_scalar2(op, dtype, p[0], p[1]), ora_scalar2(op, dtype, p[2], p[3]));
   for (int half = width / 2; half > 0; half /= 2)
-    for (int i = 0; i < half; i++) p[i] = plus(dtype, p[i], p[i + half]);
+    for (int i = 0; i < half && i + half < present; i++) p[i] = ora_scalar2(op, dtype, p[i], p[i + half]);
   return p[0];
 }
 
-sci_scalar ora_ordered_sum(sc_dtype dtype, int64_t n, sci_scalar *terms) {
+sci_scalar ora_ordered(sc_dtype dtype, sci_op op, int64_t n, sci_scalar *terms) {
   enum { BLOCK = 4096 };
   if (n == 0) return (sci_scalar){.bits = 0};
-  if (n < 8) return partial_sums(dtype, n, terms, 1);
-  if (n < 64) return partial_sums(dtype, n, terms, 4);
+  if (n < 8) return partials(dtype, op, n, terms, 1);
+  if (n < 64) return partials(dtype, op, n, terms, 4);
   int64_t blocks = 0;
   for (int64_t at = 0; at < n; at += BLOCK)
-    terms[blocks++] = partial_sums(dtype, n - at < BLOCK ? n - at : BLOCK, terms + at, 32);
+    terms[blocks++] = partials(dtype, op, n - at < BLOCK ? n - at : BLOCK, terms + at, 32);
   for (; blocks > 1; blocks = (blocks + 1) / 2) {
-    for (int64_t i = 0; i < blocks / 2; i++) terms[i] = plus(dtype, terms[2 * i], terms[2 * i + 1]);
+    for (int64_t i = 0; i < blocks / 2; i++) terms[i] = ora_scalar2(op, dtype, terms[2 * i], terms[2 * i + 1]);
     if (blocks % 2) terms[blocks / 2] = terms[blocks - 1];
   }
   return terms[0];
