@@ -25,6 +25,8 @@ sci_id sci_partial(const sci_ad *ad, sci_op op, uint32_t i, const sci_id *args, 
  * factors right to a few units in the last place, infinite for a subnormal divisor. */
 bool sci_factor(const sci_ad *ad, sci_op op, uint32_t i, const sci_id *args, sci_id result, sci_id *factor,
                 bool *negative);
+/* The derivative of a root by its square: for the value `root` of sci_guarded_root, to be masked. */
+sci_id sci_root_partial(const sci_ad *ad, sci_id root, sci_id seed);
 /* The derivative of x * x: seed times x + x, one product instead of two. */
 sci_id sci_square_partial(const sci_ad *ad, sci_id x, sci_id seed);
 /* Shares of the tied extrema of a max or min reduction, in the operand's shape: they multiply the derivative. */

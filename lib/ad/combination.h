@@ -28,19 +28,16 @@ sci_id sci_combined(const sci_ad *ad, const sci_combination *x);
 
 /* ---- forward rules of elementwise operations (lib/ad/elementwise.c) ---- */
 
-/* Per number: uses by active nodes and as a root; whether all of them leave a value out where it is the root of 0. */
-typedef struct sci_uses {
-  uint32_t *n;
-  bool *shielded;
-} sci_uses;
-sci_uses sci_count_uses(sc_context *cx, const sci_order *order, const bool *active, const bool *fixed, uint32_t n_roots,
-                        const sci_id *roots);
+/* Per number: uses by active nodes and as a root. */
+uint32_t *sci_count_uses(sc_context *cx, const sci_order *order, const bool *active, const bool *fixed,
+                         uint32_t n_roots, const sci_id *roots);
 
 /* One direction: tangents of the operands (SCI_NONE: zero) to that of the node. */
 sci_id sci_forward_scalar(const sci_ad *ad, sci_id node, const sci_id *tangents);
 /* Several. Left as a combination where that costs nothing per seed. */
-sci_combination sci_forward_elementwise(const sci_ad *ad, sci_id node, const sci_combination *operands, uint32_t uses,
-                                        bool shielded);
+sci_combination sci_forward_elementwise(const sci_ad *ad, sci_id node, const sci_combination *operands, uint32_t uses);
+/* Of sci_guarded_root: the tangent of what is under the root to the node's. */
+sci_combination sci_forward_guarded_root(const sci_ad *ad, sci_id node, const sci_combination *s);
 /* An operation that only moves elements, of a tangent that is one multiple: moves factor and base. False: not one. */
 bool sci_forward_moves(const sci_ad *ad, sci_id node, const sci_combination *operand, sci_combination *out);
 

@@ -24,34 +24,16 @@ sci_id sci_forward_scalar(const sci_ad *ad, sci_id id, const sci_id *tangents) {
 
 /* ---- uses ---- */
 
-/* A select on `root == 0` that takes the root elsewhere. */
-static bool shields(sc_context *cx, const sci_node *n, uint32_t operand, sci_id root) {
-  if (n->op != SCI_OP_select || operand != 2 || sci_node_at(cx, root)->op != SCI_OP_sqrt) return false;
-  const sci_node *test = sci_node_at(cx, sci_args(cx, n)[0]);
-  return test->op == SCI_OP_eq && sci_args(cx, test)[0] == sci_arg(cx, root, 0) &&
-         sci_is_const_number(cx, sci_args(cx, test)[1], 0);
-}
-
-sci_uses sci_count_uses(sc_context *cx, const sci_order *order, const bool *active, const bool *fixed, uint32_t n_roots,
-                        const sci_id *roots) {
-  sci_arena *scratch = &cx->env.scratch;
-  sci_uses u = {SCI_ZEROS(scratch, uint32_t, order->n), SCI_ARRAY(scratch, bool, order->n)};
-  for (uint32_t k = 0; k < order->n; k++) u.shielded[k] = true;
+uint32_t *sci_count_uses(sc_context *cx, const sci_order *order, const bool *active, const bool *fixed,
+                         uint32_t n_roots, const sci_id *roots) {
+  uint32_t *uses = SCI_ZEROS(&cx->env.scratch, uint32_t, order->n);
   for (uint32_t k = 0; k < order->n; k++) {
     const sci_node *n = sci_node_at(cx, order->ids[k]);
     const sci_id *args = sci_args(cx, n);
-    for (uint32_t i = 0; active[k] && !fixed[k] && i < n->n_args; i++) {
-      uint32_t of = sci_number(order, args[i]);
-      u.n[of]++;
-      if (active[of] && !shields(cx, n, i, args[i])) u.shielded[of] = false;
-    }
+    for (uint32_t i = 0; active[k] && !fixed[k] && i < n->n_args; i++) uses[sci_number(order, args[i])]++;
   }
-  for (uint32_t i = 0; i < n_roots; i++) {
-    uint32_t k = sci_number(order, roots[i]);
-    u.n[k]++;
-    u.shielded[k] = false;
-  }
-  return u;
+  for (uint32_t i = 0; i < n_roots; i++) uses[sci_number(order, roots[i])]++;
+  return uses;
 }
 
 /* ---- several directions ---- */
@@ -60,33 +42,50 @@ static sci_combination settled(const sci_ad *ad, const sci_combination *x) {
   return sci_combination_of(sci_combined(ad, x));
 }
 
-/* A multiple of a masked base by a masked factor: neither meets what the branch not taken makes of the other. */
-static sci_combination select_combination(const sci_ad *ad, sci_id id, const sci_combination *operands) {
+/* The multiple where `cond` is `taken`, else 0. Base and factor are masked both: neither meets what the branch not
+ * taken makes of the other. */
+static sci_multiple masked(const sci_ad *ad, sci_multiple m, sci_id cond, bool taken) {
   sc_context *cx = ad->cx;
-  int taken = operands[1].n ? 1 : 2;
-  const sci_combination *x = &operands[taken];
-  if ((operands[1].n && operands[2].n) || x->n != 1 || x->of[0].factor == SCI_NONE)
-    return sci_combination_of(select_of(ad, id, sci_combined(ad, &operands[1]), sci_combined(ad, &operands[2])));
-  sci_multiple m = x->of[0];
-  sci_id cond = sci_arg(cx, id, 0), zero = sci_make_double(cx, (sc_dtype)sci_type_of(cx, id)->dtype, 0);
+  sci_id zero = sci_make_double(cx, (sc_dtype)sci_type_of(cx, m.base)->dtype, 0);
   for (int k = 0; k < 2; k++) {
     sci_id *value = k ? &m.base : &m.factor;
-    *value = taken == 1 ? sci_make_select(cx, cond, *value, zero) : sci_make_select(cx, cond, zero, *value);
+    if (*value == SCI_NONE) continue;
+    *value = taken ? sci_make_select(cx, cond, *value, zero) : sci_make_select(cx, cond, zero, *value);
   }
-  return (sci_combination){1, {m}};
+  return m;
 }
 
-/* With more than one use a sum is worth a value of its own, and so it is where one of its terms is no product. */
+static sci_combination select_combination(const sci_ad *ad, sci_id id, const sci_combination *operands) {
+  bool taken = operands[1].n;
+  const sci_combination *x = &operands[taken ? 1 : 2];
+  if ((taken && operands[2].n) || x->n != 1)
+    return sci_combination_of(select_of(ad, id, sci_combined(ad, &operands[1]), sci_combined(ad, &operands[2])));
+  return (sci_combination){1, {masked(ad, x->of[0], sci_arg(ad->cx, id, 0), taken)}};
+}
+
+/* select(s == 0, 0, sqrt(s)), as one operation: its slope is 0 at 0 and never infinite. */
+sci_combination sci_forward_guarded_root(const sci_ad *ad, sci_id id, const sci_combination *s) {
+  sc_context *cx = ad->cx;
+  sc_dtype dtype = (sc_dtype)sci_type_of(cx, id)->dtype;
+  sci_combination x = sci_combination_of(sci_combined(ad, s)), out = {0};
+  if (!x.n) return x;
+  sci_id reciprocal = sci_make2(cx, SCI_OP_div, sci_make_double(cx, dtype, 1), id);
+  sci_combine(ad, &out, &x, sci_make2(cx, SCI_OP_mul, sci_make_double(cx, dtype, 0.5), reciprocal), false);
+  out.of[0] = masked(ad, out.of[0], sci_arg(cx, id, 0), false);
+  return out;
+}
+
+/* Whether the products that follow cost no more per seed for all terms than for their sum, which is a value of its own.
+ * Terms that are no products are cheaper added up. */
 static bool stays_open(const sci_combination *x, uint32_t uses) {
   if (x->n <= 1) return true;
-  if (uses > 1 || x->n == SCI_MAX_MULTIPLES) return false;
+  if (x->n == SCI_MAX_MULTIPLES || x->n * uses > x->n + uses) return false;
   for (uint32_t i = 0; i < x->n; i++)
     if (x->of[i].factor == SCI_NONE) return false;
   return true;
 }
 
-sci_combination sci_forward_elementwise(const sci_ad *ad, sci_id id, const sci_combination *operands, uint32_t uses,
-                                        bool shielded) {
+sci_combination sci_forward_elementwise(const sci_ad *ad, sci_id id, const sci_combination *operands, uint32_t uses) {
   sc_context *cx = ad->cx;
   const sci_node *n = sci_node_at(cx, id);
   const sci_id *args = sci_args(cx, n);
@@ -96,8 +95,8 @@ sci_combination sci_forward_elementwise(const sci_ad *ad, sci_id id, const sci_c
   for (uint32_t i = 0; i < n->n_args; i++) {
     if (!operands[i].n) continue;
     sci_id factor;
-    bool negative, open = !sci_op_is_steep(op) || (op == SCI_OP_sqrt && shielded);
-    if (open && sci_factor(ad, op, i, args, id, &factor, &negative)) {
+    bool negative;
+    if (!sci_op_is_steep(op) && sci_factor(ad, op, i, args, id, &factor, &negative)) {
       sci_combine(ad, &sum, &operands[i], factor, negative);
     } else {
       sci_combination value = sci_combination_of(sci_partial(ad, op, i, args, id, sci_combined(ad, &operands[i])));
@@ -110,7 +109,7 @@ sci_combination sci_forward_elementwise(const sci_ad *ad, sci_id id, const sci_c
 bool sci_forward_moves(const sci_ad *ad, sci_id id, const sci_combination *operand, sci_combination *out) {
   sc_context *cx = ad->cx;
   sci_id base = SCI_NONE;
-  if (operand->n != 1 || operand->of[0].factor == SCI_NONE) return false;
+  if (operand->n != 1) return false;
   sci_multiple m = operand->of[0];
   switch (sci_node_at(cx, id)->op) {
   case SCI_X_reshape: base = sci_forward_reshape(ad, id, &m.base); break;
@@ -119,6 +118,6 @@ bool sci_forward_moves(const sci_ad *ad, sci_id id, const sci_combination *opera
   case SCI_X_broadcast: base = sci_forward_broadcast(ad, id, &m.base); break;
   default: return false;
   }
-  *out = (sci_combination){1, {{base, sci_remake(cx, id, &m.factor), m.negative}}};
+  *out = (sci_combination){1, {{base, m.factor == SCI_NONE ? SCI_NONE : sci_remake(cx, id, &m.factor), m.negative}}};
   return true;
 }

@@ -24,7 +24,7 @@ typedef struct forward_sweep {
   sci_order order;
   bool *active, *fixed;
   sci_combination *tangent;
-  sci_uses uses;
+  uint32_t *uses;
 } forward_sweep;
 
 /* The tangents of the operands as values; false: all are zero. */
@@ -45,10 +45,15 @@ static void step(forward_sweep *s, uint32_t k) {
   const sci_id *args = sci_args(ad->cx, node);
   unsigned op = node->op;
   uint32_t n = node->n_args;
+  sci_id under = ad->seeds ? sci_guarded_root(ad->cx, id) : SCI_NONE;
+  if (under != SCI_NONE) {
+    s->tangent[k] = sci_forward_guarded_root(ad, id, &s->tangent[sci_number(&s->order, under)]);
+    return;
+  }
   if (op < SCI_OP_COUNT && ad->seeds) {
     sci_combination operands[3];
     for (uint32_t i = 0; i < n; i++) operands[i] = s->tangent[sci_number(&s->order, args[i])];
-    s->tangent[k] = sci_forward_elementwise(ad, id, operands, s->uses.n[k], s->uses.shielded[k]);
+    s->tangent[k] = sci_forward_elementwise(ad, id, operands, s->uses[k]);
     return;
   }
   if (ad->seeds && sci_forward_moves(ad, id, &s->tangent[sci_number(&s->order, n ? args[0] : id)], &s->tangent[k]))

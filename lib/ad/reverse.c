@@ -178,13 +178,22 @@ static void reverse_scalar(sci_sweep *sweep, sci_id id, sci_contribution adjoint
   const sci_node *n = sci_node_at(cx, id);
   const sci_id *args = sci_args(cx, n);
   sci_op op = (sci_op)n->op;
-  if (adjoint.guarded && adjoint.mask == SCI_NONE && is_wild(sweep, op, args, n->n_args)) {
+  sci_id under = sci_guarded_root(cx, id);
+  bool wild = under != SCI_NONE || is_wild(sweep, op, args, n->n_args);
+  if (adjoint.guarded && adjoint.mask == SCI_NONE && wild) {
     sci_id zero = sci_make_double(cx, (sc_dtype)sci_type_of(cx, adjoint.value)->dtype, 0);
     adjoint.mask = sci_make2(cx, SCI_OP_ne, adjoint.value, zero);
   }
   if (op == SCI_OP_mul && args[0] == args[1]) {
     adjoint.value = sci_square_partial(ad, args[0], adjoint.value);
     contribute(sweep, args[0], adjoint);
+    return;
+  }
+  if (under != SCI_NONE) { /* as one operation, whose value takes the root's place */
+    sci_id outside = sci_make1(cx, SCI_OP_not, args[0]);
+    adjoint.value = sci_root_partial(ad, id, adjoint.value);
+    adjoint.mask = adjoint.mask == SCI_NONE ? outside : sci_make2(cx, SCI_OP_and, adjoint.mask, outside);
+    contribute(sweep, under, adjoint);
     return;
   }
   for (uint32_t i = 0; i < n->n_args; i++) {

@@ -142,15 +142,18 @@ static bool is_number(const sc_context *cx, sci_id id, double v) {
   return sci_is_constant(cx, id) && sci_is_const_number(cx, id, v);
 }
 
-/* s where a is sqrt(s), or select(s == 0, 0, sqrt(s)), which norm_2 builds: a * a is then s, smooth at zero. */
-static sci_id under_root(const sc_context *cx, sci_id a) {
-  if (sci_plain(cx, a, SCI_OP_sqrt)) return sci_arg(cx, a, 0);
+sci_id sci_guarded_root(const sc_context *cx, sci_id a) {
   if (!sci_plain(cx, a, SCI_OP_select)) return SCI_NONE;
   sci_id test = sci_arg(cx, a, 0), root = sci_arg(cx, a, 2);
   if (!sci_plain(cx, root, SCI_OP_sqrt) || !sci_plain(cx, test, SCI_OP_eq) || !is_number(cx, sci_arg(cx, a, 1), 0))
     return SCI_NONE;
   sci_id s = sci_arg(cx, root, 0), x = sci_arg(cx, test, 0), y = sci_arg(cx, test, 1);
   return (x == s && is_number(cx, y, 0)) || (y == s && is_number(cx, x, 0)) ? s : SCI_NONE;
+}
+
+/* s where a is a root of s: a * a is then s, smooth at zero. */
+static sci_id under_root(const sc_context *cx, sci_id a) {
+  return sci_plain(cx, a, SCI_OP_sqrt) ? sci_arg(cx, a, 0) : sci_guarded_root(cx, a);
 }
 
 static sci_id simplify(sc_context *cx, sci_op op, const sci_id *a) {

@@ -182,6 +182,8 @@ void sci_context_rollback(sc_context *cx, sci_context_mark m);
 sci_id sci_make_input(sc_context *cx, const char *name, sc_dtype dtype, bool diff, int rank, const int64_t *shape);
 sci_id sci_make_const(sc_context *cx, sc_dtype dtype, int rank, const int64_t *shape, const void *data);
 sci_id sci_make_number(sc_context *cx, sc_dtype dtype, sci_scalar v);
+/* s where a is select(s == 0, 0, sqrt(s)), which norm_2 builds; SCI_NONE. */
+sci_id sci_guarded_root(const sc_context *cx, sci_id a);
 sci_id sci_make_double(sc_context *cx, sc_dtype dtype, double v);
 sci_id sci_make_fill(sc_context *cx, sc_dtype dtype, int rank, const int64_t *shape, double v);
 /* Elementwise, not cast. Operands are broadcast here, by explicit broadcast nodes: the operands of an elementwise NODE always have the
