@@ -9,7 +9,15 @@ static const sci_x86_vex LOAD_SCALAR = {P_F2, M_0F, 0, 0x10}, STORE_SCALAR = {P_
                          LOAD_WIDE = {P_66, M_0F, 0, 0x10}, STORE_WIDE = {P_66, M_0F, 0, 0x11},
                          BROADCAST = {P_66, M_0F38, 0, 0x19}, DUPLICATE = {P_F2, M_0F, 0, 0x12};
 
-enum { LOAD_INT = 0x8B, STORE_INT = 0x89, LEA = 0x8D, MULTIPLY = 0x69, SPLAT = 4, MOST_FRAME = 64 << 10 };
+enum {
+  LOAD_INT = 0x8B,
+  STORE_INT = 0x89,
+  LEA = 0x8D,
+  MULTIPLY = 0x69,
+  SPLAT = 4,
+  MOST_FRAME = 64 << 10,
+  MOST_AT_FIRST = 1 << 28
+};
 
 void sci_x86_refuse(sci_x86 *x, const char *why) {
   if (!x->refusal) x->refusal = why;
@@ -17,7 +25,8 @@ void sci_x86_refuse(sci_x86 *x, const char *why) {
 
 uint32_t sci_x86_room(sci_x86 *x, int64_t bytes, uint32_t alignment) {
   int64_t at = ((int64_t)x->frame + alignment - 1) / alignment * alignment;
-  if (bytes > MOST_FRAME || at + bytes > MOST_FRAME) {
+  int64_t most = x->lives.replays ? MOST_FRAME : MOST_AT_FIRST;
+  if (bytes > most || at + bytes > most) {
     sci_x86_refuse(x, "a procedure needs a large frame");
     return 0;
   }
@@ -26,11 +35,13 @@ uint32_t sci_x86_room(sci_x86 *x, int64_t bytes, uint32_t alignment) {
 }
 
 sci_x86_place sci_x86_new_place(sci_x86 *x, bool wide) {
-  uint32_t bytes = wide ? 8 * x->width : 8;
-  return (sci_x86_place){.kind = SCI_X86_FRAME, .wide = wide, .at = sci_x86_room(x, bytes, bytes)};
+  sci_x86_place p = {.kind = SCI_X86_FRAME, .wide = wide};
+  p.at = sci_x86_place_room(x, wide ? 8 * x->width : 8, &p.id);
+  return p;
 }
 
-sci_x86_mem sci_x86_at(const sci_x86_place *p, uint32_t byte) {
+sci_x86_mem sci_x86_at(sci_x86 *x, const sci_x86_place *p, uint32_t byte) {
+  sci_x86_used(x, p);
   sci_x86_mem m = sci_x86_frame_at(p->at + byte);
   if (p->kind == SCI_X86_CONST) m.base = SCI_X86_RIP;
   return m;
@@ -67,7 +78,7 @@ int sci_x86_take(sci_x86 *x) {
 }
 
 void sci_x86_load_to(sci_x86 *x, const sci_x86_place *p, bool wide, int reg) {
-  sci_x86_mem m = sci_x86_at(p, 0);
+  sci_x86_mem m = sci_x86_at(x, p, 0);
   bool four = x->width == 4;
   x->xmm[reg] = 0;
   if (!wide)
@@ -79,6 +90,7 @@ void sci_x86_load_to(sci_x86 *x, const sci_x86_place *p, bool wide, int reg) {
 }
 
 int sci_x86_get(sci_x86 *x, const sci_x86_place *p, bool wide) {
+  sci_x86_used(x, p);
   uint64_t key = key_of(p, wide && !p->wide);
   int r = held(x, key);
   if (r < 0) {
@@ -92,12 +104,12 @@ int sci_x86_get(sci_x86 *x, const sci_x86_place *p, bool wide) {
 
 int sci_x86_operand(sci_x86 *x, const sci_x86_place *p, bool wide, sci_x86_mem *m) {
   if (wide != p->wide || held(x, key_of(p, false)) >= 0) return sci_x86_get(x, p, wide);
-  *m = sci_x86_at(p, 0);
+  *m = sci_x86_at(x, p, 0);
   return -1;
 }
 
 static void forget_place(sci_x86 *x, const sci_x86_place *p) {
-  sci_x86_mem m = sci_x86_at(p, 0);
+  sci_x86_mem m = sci_x86_at(x, p, 0);
   for (int r = 0; r < SCI_X86_REGISTERS; r++) {
     if (x->xmm[r] == key_of(p, false) || x->xmm[r] == key_of(p, true)) x->xmm[r] = 0;
     if (x->gpr[r] == SCI_X86_GPR_KEY(m)) x->gpr[r] = 0;
@@ -105,7 +117,7 @@ static void forget_place(sci_x86 *x, const sci_x86_place *p) {
 }
 
 void sci_x86_put(sci_x86 *x, const sci_x86_place *p, int reg) {
-  sci_x86_mem m = sci_x86_at(p, 0);
+  sci_x86_mem m = sci_x86_at(x, p, 0);
   forget_place(x, p);
   sci_x86_vex_rm(&x->a, p->wide ? STORE_WIDE : STORE_SCALAR, p->wide && x->width == 4, reg, 0, &m, -1);
   x->xmm[reg] = key_of(p, false);
@@ -145,12 +157,12 @@ void sci_x86_get_int(sci_x86 *x, sci_val v, int reg) {
     sci_x86_set(&x->a, reg, c->dtype == SC_INT32 ? (int32_t)c->bits : (int64_t)c->bits);
     return;
   }
-  sci_x86_mem m = sci_x86_at(sci_x86_value(x, v), 0);
+  sci_x86_mem m = sci_x86_at(x, sci_x86_value(x, v), 0);
   sci_x86_rm(&x->a, LOAD_INT, reg, &m, 0);
 }
 
 void sci_x86_put_int(sci_x86 *x, const sci_x86_place *p, int reg) {
-  sci_x86_mem m = sci_x86_at(p, 0);
+  sci_x86_mem m = sci_x86_at(x, p, 0);
   forget_place(x, p);
   sci_x86_rm(&x->a, STORE_INT, reg, &m, 0);
 }
@@ -182,7 +194,7 @@ static sci_val split_constant(const sci_x86 *x, sci_val index, int64_t *constant
 
 /* A register with the index, or with `unit` times that where an address cannot multiply by so much. */
 static int8_t index_register(sci_x86 *x, sci_val index, uint32_t unit) {
-  sci_x86_mem m = sci_x86_at(sci_x86_value(x, index), 0);
+  sci_x86_mem m = sci_x86_at(x, sci_x86_value(x, index), 0);
   int r = sci_x86_pointer(x, &m);
   if (unit <= 8) return (int8_t)r;
   int by = take_gpr(x);

@@ -207,7 +207,7 @@ static void call(sci_x86 *x, const char *name) {
 static void load_part(const work *w, const sci_x86_place *p, uint32_t from, uint32_t n, int reg) {
   static const sci_x86_vex scalar = {P_F2, M_0F, 0, 0x10}, packed = {P_66, M_0F, 0, 0x10},
                            all = {P_66, M_0F38, 0, 0x19}, both = {P_F2, M_0F, 0, 0x12};
-  sci_x86_mem m = sci_x86_at(p, p->wide ? 8 * from : 0);
+  sci_x86_mem m = sci_x86_at(w->x, p, p->wide ? 8 * from : 0);
   sci_x86_vex op = n == 1 ? scalar : p->wide ? packed : n == 4 ? all : both;
   sci_x86_vex_rm(&w->x->a, op, n == 4, reg, 0, &m, -1);
 }
@@ -222,7 +222,7 @@ static void call_parts(const work *w, const char *name, uint32_t n_args, uint32_
       done(w, 0);
       return;
     }
-    sci_x86_mem m = sci_x86_at(w->to, 8 * from);
+    sci_x86_mem m = sci_x86_at(x, w->to, 8 * from);
     sci_x86_vex_rm(&x->a, (sci_x86_vex){lanes == 1 ? P_F2 : P_66, M_0F, 0, 0x11}, lanes == 4, 0, 0, &m, -1);
   }
 }

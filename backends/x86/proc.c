@@ -81,13 +81,26 @@ static void align_code(sci_x86 *x) {
   while (x->a.code.n % 16) sci_x86_byte(&x->a, 0xCC);
 }
 
-static void emit_callee(sci_x86 *x, uint32_t index) {
-  const sci_proc *p = x->program->procs[index];
-  uint32_t n = p->n_in + p->n_out;
+/* Where the code of a procedure begins, to spell it again from there. */
+typedef struct start {
+  size_t code, fixups;
+} start;
+
+static start start_of(sci_x86 *x) {
   align_code(x);
-  x->proc = index;
-  x->proc_at[index] = (uint32_t)x->a.code.n;
-  uint32_t size = begin(x, p);
+  sci_x86_lives_begin(x);
+  return (start){x->a.code.n, x->a.fixups.n};
+}
+
+static bool again(sci_x86 *x, start s) {
+  if (!sci_x86_lives_replay(x)) return false;
+  x->a.code.n = s.code;
+  x->a.fixups.n = s.fixups;
+  return true;
+}
+
+static void spell_callee(sci_x86 *x, const sci_proc *p) {
+  uint32_t n = p->n_in + p->n_out, size = begin(x, p);
   sci_x86_rr(&x->a, 0x89, RDI, RBX);
   for (uint32_t i = 0; i <= n; i++) {
     sci_x86_mem m = {RBX, SCI_X86_NO_INDEX, 0, false, (int32_t)(8 * i), 0};
@@ -100,6 +113,14 @@ static void emit_callee(sci_x86 *x, uint32_t index) {
   sci_x86_block(x, p->body);
   leave(x);
   set_frame(x, size);
+}
+
+static void emit_callee(sci_x86 *x, uint32_t index) {
+  start s = start_of(x);
+  x->proc = index;
+  x->proc_at[index] = (uint32_t)s.code;
+  do spell_callee(x, x->program->procs[index]);
+  while (again(x, s));
 }
 
 /* ---- the entry: its checks in the order of the exported C ---- */
@@ -139,12 +160,9 @@ static void put_exits(sci_x86 *x, exits *e) {
   }
 }
 
-static uint32_t emit_entry(sci_x86 *x) {
-  const sci_proc *p = sci_entry(x->program);
+static void spell_entry(sci_x86 *x, const sci_proc *p) {
   exits e = {0};
-  align_code(x);
-  uint32_t at = (uint32_t)x->a.code.n, size = begin(x, p);
-  x->proc = x->program->n_procs - 1;
+  uint32_t size = begin(x, p);
   check(x, ARG, SC_KERNEL_ERR_NULL_ABI, &e);
   check(x, RES, SC_KERNEL_ERR_NULL_ABI, &e);
   if (p->workspace_total) {
@@ -159,7 +177,14 @@ static uint32_t emit_entry(sci_x86 *x) {
   leave(x);
   put_exits(x, &e);
   set_frame(x, size);
-  return at;
+}
+
+static uint32_t emit_entry(sci_x86 *x) {
+  start s = start_of(x);
+  x->proc = x->program->n_procs - 1;
+  do spell_entry(x, sci_entry(x->program));
+  while (again(x, s));
+  return (uint32_t)s.code;
 }
 
 /* ---- programs ---- */

@@ -219,6 +219,7 @@ static void call(sci_x86 *x, const sci_call *c) {
 /* The variable takes `n` values from `start` on, `step` apart; each time the body is spelled as one iteration. */
 static void trips(sci_x86 *x, const sci_loop *l, int64_t start, int64_t n, int64_t step) {
   open_scope(x);
+  sci_x86_loop_begins(x);
   sci_x86_place at = sci_x86_new_place(x, false);
   at.level = level(x);
   at.scope = x->scopes.data[at.level];
@@ -230,7 +231,7 @@ static void trips(sci_x86 *x, const sci_loop *l, int64_t start, int64_t n, int64
   uint32_t top = (uint32_t)x->a.code.n;
   sci_x86_block(x, l->body);
   if (n > 1) {
-    sci_x86_mem m = sci_x86_at(&at, 0);
+    sci_x86_mem m = sci_x86_at(x, &at, 0);
     sci_x86_rm(&x->a, 0x8B, RAX, &m, 0);
     sci_x86_set(&x->a, RCX, step);
     sci_x86_rr(&x->a, 0x03, RAX, RCX);
@@ -243,6 +244,7 @@ static void trips(sci_x86 *x, const sci_loop *l, int64_t start, int64_t n, int64
     sci_x86_word(&x->a, 0);
     sci_x86_patch(&x->a, jump, top);
   }
+  sci_x86_loop_ends(x);
   x->epoch++;
   x->scopes.n--;
 }

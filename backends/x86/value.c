@@ -93,7 +93,7 @@ void sci_x86_sincos(sci_x86 *x, sci_val sine, sci_val cosine) {
     p.level = at;
     p.scope = x->scopes.data[at];
     p.epoch = epoch;
-    sci_x86_mem m = sci_x86_at(&p, 0);
+    sci_x86_mem m = sci_x86_at(x, &p, 0);
     sci_x86_rm(&x->a, 0x8D, i ? RSI : RDI, &m, 0);
     x->values[v[i]] = p;
   }

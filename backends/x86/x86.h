@@ -77,6 +77,7 @@ typedef struct sci_x86_place {
   uint8_t kind;                 /* sci_x86_where */
   bool wide;                    /* one per lane */
   uint32_t at;                  /* bytes from the stack pointer, or among the constants */
+  uint32_t id;                  /* when it was given out; 0: nobody ever shares it */
   uint32_t scope, level, epoch; /* as in the LLVM backend: where it is available */
 } sci_x86_place;
 typedef enum sci_x86_where { SCI_X86_NOWHERE, SCI_X86_FRAME, SCI_X86_CONST } sci_x86_where;
@@ -87,6 +88,25 @@ typedef struct sci_x86_storage {
   bool known;
   int64_t offset; /* bytes behind that */
 } sci_x86_storage;
+
+/* ---- lives.c: who may share a place of the frame ---- */
+
+typedef struct sci_x86_span {
+  uint32_t start, number; /* places given out before the loop; which loop it is */
+  size_t first;           /* its part of what is touched */
+} sci_x86_span;
+
+typedef struct sci_x86_lives {
+  uint32_t n, ended, numbers; /* places given out; until when it is known whose lives are over; loops */
+  bool replays;
+  SCI_VEC(uint32_t) last, in_loop; /* per place: when it is used last; the loop that was seen to need it last */
+  SCI_VEC(sci_x86_span) loops;
+  SCI_VEC(uint32_t) touched; /* in the open loops, from before them */
+  uint32_t *ending, *next;   /* per time and place: lists of those used last then */
+  uint32_t *at;
+  uint8_t *size;              /* per place: its class */
+  SCI_VEC(uint32_t) spare[3]; /* by class */
+} sci_x86_lives;
 
 enum { SCI_X86_REGISTERS = 16 };
 
@@ -120,16 +140,24 @@ typedef struct sci_x86 {
   uint32_t rest;  /* a chunk of so many iterations; the other lanes do what the last does. 0: whole */
   sci_x86_storage workspace;
   uint32_t proc;
+  sci_x86_lives lives;
   sci_x86_pattern patterns[8]; /* more are not asked for */
   uint32_t n_patterns;
 } sci_x86;
+
+void sci_x86_lives_begin(sci_x86 *x);  /* of a procedure that is spelled for the first time */
+bool sci_x86_lives_replay(sci_x86 *x); /* whether it is to be spelled again */
+void sci_x86_used(sci_x86 *x, const sci_x86_place *p);
+void sci_x86_loop_begins(sci_x86 *x);
+void sci_x86_loop_ends(sci_x86 *x);
+uint32_t sci_x86_place_room(sci_x86 *x, uint32_t bytes, uint32_t *id);
 
 #define SCI_X86_GPR_KEY(mem) ((uint64_t)(uint32_t)(mem).disp << 8 | (uint64_t)((mem).base + 2))
 
 void sci_x86_refuse(sci_x86 *x, const char *why);
 uint32_t sci_x86_room(sci_x86 *x, int64_t bytes, uint32_t alignment); /* of the frame */
 sci_x86_place sci_x86_new_place(sci_x86 *x, bool wide);
-sci_x86_mem sci_x86_at(const sci_x86_place *p, uint32_t byte);
+sci_x86_mem sci_x86_at(sci_x86 *x, const sci_x86_place *p, uint32_t byte);
 static inline sci_x86_mem sci_x86_frame_at(uint32_t at) {
   return (sci_x86_mem){RSP, SCI_X86_NO_INDEX, 0, false, (int32_t)at, 0};
 }
