@@ -45,6 +45,8 @@ static LLVMValueRef load_one(sci_llvm_emitter *e, const sci_stmt *st, int64_t st
   LLVMTypeRef type = LLVMVectorType(type_of(e, st), e->width);
   sci_llvm_storage storage;
   LLVMValueRef base = sci_llvm_address(e, st->buf, st->index, NULL, &storage);
+  LLVMValueRef kept = stride == 1 ? sci_llvm_kept_value(e, st, e->width) : NULL;
+  if (kept) return kept;
   if (stride == 1 && !e->lane_at) return load_from(e, st, type, base, &storage);
   LLVMValueRef all = LLVMGetPoison(type);
   for (uint32_t i = 0; i < e->width; i++) {
@@ -66,6 +68,7 @@ static void store_one(sci_llvm_emitter *e, const sci_stmt *st, int64_t stride) {
   LLVMBuilderRef b = sci_llvm_builder(e);
   sci_llvm_storage storage;
   LLVMValueRef value = widened(e, sci_llvm_value(e, st->value)), base = sci_llvm_address(e, st->buf, st->index, NULL, &storage);
+  sci_llvm_keep(e, st, stride == 1 && !e->lane_at ? value : NULL, e->width);
   if (stride == 1 && !e->lane_at) {
     store_to(e, st, value, base, &storage);
     return;
@@ -83,6 +86,7 @@ static void access_own(sci_llvm_emitter *e, const sci_stmt *st) {
   sci_llvm_storage storage;
   LLVMValueRef value = st->kind == SCI_S_STORE ? widened(e, sci_llvm_value(e, st->value)) : NULL;
   LLVMValueRef at = sci_llvm_address(e, st->buf, st->index, type, &storage);
+  if (value) sci_llvm_keep(e, st, NULL, 0);
   if (value) store_to(e, st, value, at, &storage);
   else sci_llvm_set_name(e, st->name, load_from(e, st, type, at, &storage));
 }
@@ -196,6 +200,7 @@ static void store_run(sci_llvm_emitter *e, sci_block block, const sci_runs *runs
   sci_llvm_storage storage;
   LLVMValueRef *values = SCI_ARRAY(&e->env->scratch, LLVMValueRef, r->n);
   for (uint32_t k = 0; k < r->n; k++) values[k] = opaque(e, sci_llvm_value(e, block.stmts[order[k]].value));
+  sci_llvm_keep(e, first, NULL, 0);
   LLVMValueRef base = sci_llvm_address(e, first->buf, first->index, NULL, &storage);
   for (uint32_t k = 0; k < r->n;) {
     uint32_t size = tile_for(r->n, k, e->width), at = k + size > r->n ? r->n - size : k;

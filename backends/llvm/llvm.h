@@ -97,6 +97,14 @@ typedef struct sci_llvm_group {
   LLVMValueRef scope, others;
 } sci_llvm_group;
 
+/* An element of private memory that was just stored: the scalar, or the lane of a vector. */
+typedef struct sci_llvm_kept {
+  sci_buf storage;
+  int64_t element;
+  LLVMValueRef value;
+  uint32_t lane;
+} sci_llvm_kept;
+
 typedef struct sci_llvm_emitter {
   sci_env *env;
   const sci_program *program;
@@ -130,6 +138,10 @@ typedef struct sci_llvm_emitter {
   /* A chunk with fewer iterations than lanes: which one each lane computes, counted from the first. NULL: its own. */
   LLVMValueRef *lane_at;
 
+  SCI_VEC(sci_llvm_kept) kept; /* on the way from the last loop or call to here, later ones last */
+  sci_var chunk;               /* whose variable is a number, as the only chunk of a loop; SCI_NIL: none */
+  int64_t chunk_start;
+
   LLVMValueRef function; /* being built */
   uint32_t proc;         /* its index + 1 */
   LLVMValueRef workspace;
@@ -157,6 +169,10 @@ const sci_llvm_group *sci_llvm_group_of(sci_llvm_emitter *e, uint32_t group);
 
 /* value.c: sine and cosine of one scalar, in one call; what follows finds them computed. Of a vector or a constant: nothing. */
 void sci_llvm_sincos(sci_llvm_emitter *e, sci_val sine, sci_val cosine);
+
+/* kept.c: what has been stored need not be loaded. Both take accesses at known elements, of as many lanes as `lanes` says (1: a scalar). */
+void sci_llvm_keep(sci_llvm_emitter *e, const sci_stmt *store, LLVMValueRef value, uint32_t lanes);
+LLVMValueRef sci_llvm_kept_value(sci_llvm_emitter *e, const sci_stmt *load, uint32_t lanes); /* NULL: it is in memory */
 
 /* stmt.c */
 void sci_llvm_emit_block(sci_llvm_emitter *e, sci_block block);

@@ -108,6 +108,8 @@ static void add_text_attribute(sci_llvm_emitter *e, LLVMValueRef f, const char *
 
 /* Frame pointers keep the stack aligned for vector spills and make backtraces work; nothing here ever unwinds. */
 static LLVMValueRef begin(sci_llvm_emitter *e, const char *name, LLVMTypeRef type) {
+  e->kept.n = 0;
+  e->chunk = SCI_NIL;
   LLVMValueRef f = LLVMAddFunction(e->module, name, type);
   LLVMAddAttributeAtIndex(f, SCI_LLVM_FUNCTION, attribute(e, "nounwind", 0));
   add_text_attribute(e, f, "frame-pointer", "all");

@@ -31,6 +31,11 @@ void sci_llvm_mark(sci_llvm_emitter *e, LLVMValueRef access, const sci_llvm_stor
 static void emit_load(sci_llvm_emitter *e, const sci_stmt *st) {
   sci_llvm_storage storage;
   LLVMBuilderRef b = sci_llvm_builder(e);
+  LLVMValueRef kept = sci_llvm_kept_value(e, st, 1);
+  if (kept) {
+    sci_llvm_set_name(e, st->name, kept);
+    return;
+  }
   LLVMValueRef at = sci_llvm_address(e, st->buf, st->index, NULL, &storage);
   sc_dtype dtype = (sc_dtype)e->store->bufs[st->buf].dtype;
   LLVMValueRef value = LLVMBuildLoad2(b, e->elements[dtype], at, "");
@@ -48,6 +53,7 @@ static void emit_store(sci_llvm_emitter *e, const sci_stmt *st) {
   LLVMValueRef at = sci_llvm_address(e, st->buf, st->index, NULL, &storage);
   sc_dtype dtype = (sc_dtype)e->store->bufs[st->buf].dtype;
   if (dtype == SC_BOOL) value = LLVMBuildZExt(b, value, e->elements[SC_BOOL], "");
+  sci_llvm_keep(e, st, value, 1);
   LLVMValueRef store = LLVMBuildStore(b, value, at);
   LLVMSetAlignment(store, (unsigned)sc_dtype_size(dtype));
   sci_llvm_mark(e, store, &storage);
@@ -65,6 +71,7 @@ static void emit_assign(sci_llvm_emitter *e, const sci_stmt *st) {
 }
 
 static void emit_call(sci_llvm_emitter *e, const sci_call *call) {
+  e->kept.n = 0;
   const sci_proc *callee = e->program->procs[call->proc];
   LLVMValueRef *args = SCI_ARRAY(&e->env->scratch, LLVMValueRef, call->n + 1);
   unsigned n = call->n;
@@ -133,7 +140,10 @@ static void emit_trips(sci_llvm_emitter *e, const sci_loop *l, const chunks *for
   int64_t trips = sci_loop_trips(l);
   LLVMBuilderRef outer = sci_llvm_builder(e);
   carried_list list = {0};
+  sci_var chunk = e->chunk;
   find_carried(e, l->body, &list);
+  e->kept.n = 0;
+  e->chunk = SCI_NIL;
   LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(e->cx, e->function, "loop");
   sci_llvm_scope_open(e, body);
   LLVMBuilderRef b = sci_llvm_builder(e);
@@ -163,6 +173,8 @@ static void emit_trips(sci_llvm_emitter *e, const sci_loop *l, const chunks *for
     const carried *c = &list.data[i];
     LLVMAddIncoming(c->phi, (LLVMValueRef[]){c->before, e->names[c->name].value}, (LLVMBasicBlockRef[]){before, last}, 2);
   }
+  e->kept.n = 0;
+  e->chunk = chunk;
   LLVMBuildBr(outer, body);
   LLVMPositionBuilderAtEnd(outer, after);
   for (size_t i = 0; i < list.n; i++) sci_llvm_set_name(e, list.data[i].name, e->names[list.data[i].name].value);
@@ -175,7 +187,10 @@ static void emit_chunk(sci_llvm_emitter *e, const sci_loop *l, int64_t start) {
   sci_llvm_scope_open(e, block);
   LLVMValueRef at = LLVMConstInt(e->i64, (uint64_t)start, true);
   e->vars[l->var] = (sci_llvm_slot){at, e->scopes.data[level(e)].id, level(e), 0, NULL};
+  e->chunk = l->var;
+  e->chunk_start = start;
   sci_llvm_emit_block(e, l->body);
+  e->chunk = SCI_NIL;
   LLVMBasicBlockRef last = LLVMGetInsertBlock(sci_llvm_builder(e));
   sci_llvm_scope_close(e);
   LLVMBuildBr(outer, block);
