@@ -4,6 +4,7 @@
  * A procedure is walked backwards, so that every use is seen before its definition. None of this changes what is computed: a load moves
  * to its only use when nothing in between can write what it reads. */
 #include "backends/c/c.h"
+#include "lib/program/walk.h"
 
 #include <stdlib.h>
 
@@ -23,7 +24,7 @@ static bool repeats(const c_render *r, const sci_value *x) {
 
 static c_name_use *use_of(c_render *r, sci_name n) {
   c_name_use *use = &r->names[n];
-  if (use->proc != r->proc) *use = (c_name_use){.proc = r->proc};
+  if (use->proc != r->proc) *use = (c_name_use){.proc = r->proc, .negation = SCI_NIL};
   return use;
 }
 
@@ -40,6 +41,8 @@ static void walk_value(c_render *r, sci_val root, const c_place *place) {
     sci_val v = r->walk.data[--r->walk.n];
     const sci_value *x = &r->s->values[v];
     if (x->kind == SCI_V_NAME && place) count_name(r, x->args[0], *place);
+    if (x->kind == SCI_V_NAME && place && use_of(r, x->args[0])->negation != SCI_NIL)
+      sci_vec_push(&r->env->scratch, &r->walk, r->s->values[use_of(r, x->args[0])->negation].args[0]);
     if (x->kind == SCI_V_CONST && place) sci_c_note_constant(r, v);
     if (x->kind != SCI_V_OP) continue;
     if (r->seen[v] == r->epoch && !repeats(r, x)) {
@@ -162,6 +165,7 @@ static uint8_t analyze_stmt(c_render *r, const sci_stmt *st, c_place here) {
     note_write(r, st->buf, here.at);
     return r->shared.n ? C_SHARES : 0;
   case SCI_S_ASSIGN:
+    if (use_of(r, st->name)->negation != SCI_NIL) return C_DEAD;
     /* A mutable name may be read by an earlier statement of a loop around this one. */
     if (!use_of(r, st->name)->uses && !r->s->names[st->name].is_mutable) return C_DEAD;
     walk_stmt(r, st, &here);
@@ -184,6 +188,23 @@ static bool analyze_block(c_render *r, sci_block block) {
   return live;
 }
 
+/* A name for the negative of a name is worth no line of its own. */
+static bool is_negation(const c_render *r, const sci_stmt *st) {
+  if (!sci_is_let(r->s, st) || st->kind != SCI_S_ASSIGN) return false;
+  const sci_value *x = &r->s->values[st->value];
+  if (x->kind != SCI_V_OP || x->op != SCI_OP_neg || !sci_is_float((sc_dtype)x->dtype)) return false;
+  const sci_value *of = &r->s->values[x->args[0]];
+  return of->kind == SCI_V_NAME && !r->s->names[of->args[0]].is_mutable;
+}
+
+static void find_negations(c_render *r, sci_block block) {
+  for (uint32_t i = 0; i < block.n; i++) {
+    const sci_stmt *st = &block.stmts[i];
+    if (is_negation(r, st)) use_of(r, st->name)->negation = st->value;
+    if (st->kind == SCI_S_LOOP) find_negations(r, st->loop->body);
+  }
+}
+
 void sci_c_analyze(c_render *r, const sci_proc *proc) {
   r->flags.n = 0;
   r->n_blocks = r->place = r->private_at = 0;
@@ -191,5 +212,6 @@ void sci_c_analyze(c_render *r, const sci_proc *proc) {
   r->vector.n_blocks = 0;
   r->calls_with_w = false;
   r->pointers.n = r->loop_pointers.n = r->active.n = 0;
+  find_negations(r, proc->body);
   analyze_block(r, proc->body);
 }

@@ -64,6 +64,7 @@ typedef struct c_name_use {
   uint32_t uses; /* occurrences in the text */
   c_place last;  /* of the statement that has the last one counted */
   const sci_stmt *load; /* inlined: the load to print instead */
+  sci_val negation;     /* what the name stands for is -x: that is printed wherever it is used; SCI_NIL: it is not */
 } c_name_use;
 
 typedef struct c_buf_use {

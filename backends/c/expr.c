@@ -408,6 +408,8 @@ static void drain(c_render *r, size_t base) {
       const c_name_use *use = &r->names[x->args[0]];
       if (use->proc == r->proc && use->load)
         put_loaded(r, use->load, it.least);
+      else if (use->proc == r->proc && use->negation != SCI_NIL)
+        push_value(r, use->negation, it.least, false);
       else
         put_text(r, r->m->name_names[x->args[0]]);
       break;

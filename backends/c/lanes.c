@@ -258,18 +258,15 @@ sci_runs sci_c_lane_runs(c_render *r, sci_block block) {
   return r->vector.loop && !r->vector.partial ? sci_lane_runs(&r->vector.facts, block) : none;
 }
 
-/* Even pieces: seventeen elements are six, six and five. */
+/* Pieces of a block each, and the last one up to half as long again: a few elements left over would cost as much as a block. */
 bool sci_c_put_run(c_render *r, sci_block block, uint32_t at, sci_runs *runs) {
   if (!runs->of || !runs->of[at]) return false;
   sci_run *run = &runs->list.data[runs->of[at] - 1];
   bool is_store = block.stmts[at].kind == SCI_S_STORE;
-  uint32_t pieces = (run->n + BLOCK - 1) / BLOCK;
-  for (uint32_t i = 0, from = 0; i < pieces; i++) {
-    uint32_t n = (run->n - from + pieces - i - 1) / (pieces - i);
-    if (n > BLOCK / 2 && run->n - from >= BLOCK) n = BLOCK;
+  for (uint32_t from = 0, n; from < run->n; from += n) {
+    n = run->n - from > BLOCK + BLOCK / 2 ? BLOCK : run->n - from;
     if (is_store) put_stored_run(r, block, runs, run, from, n);
     else put_loaded_run(r, block, runs, run, from, n);
-    from += n;
   }
   run->n = 0; /* done */
   return is_store;

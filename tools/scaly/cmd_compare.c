@@ -107,6 +107,14 @@ static void **widen_list(void **list, size_t n, size_t wanted) {
   return wide;
 }
 
+/* A module that does not say how much it needs gets four times what any of ours does, and a MiB at least. */
+static size_t workspace_of(const comparison *c, const foreign *m) {
+  size_t most = 1 << 18;
+  for (size_t i = 0; i < c->n; i++)
+    if (c->rows[i].kernel && sc_kernel_workspace_bytes(c->rows[i].kernel) > most) most = sc_kernel_workspace_bytes(c->rows[i].kernel);
+  return m->w_bytes ? m->w_bytes : 4 * most;
+}
+
 static void start_rival(comparison *c, row *r, const rival *from, const compiler *with, const char *const *flags) {
   char why[1024];
   foreign_source source = {from->path, from->symbol, with ? with->argv : NULL, flags, NULL};
@@ -122,7 +130,7 @@ static void start_rival(comparison *c, row *r, const rival *from, const compiler
     r->code_bytes = m->code_bytes;
     void **out = widen_list(make_outputs(c->outputs), c->outputs.n, m->n_res);
     r->call = (timed_call){m->entry, (const void **)widen_list(c->in, c->inputs.n, m->n_arg), out,
-                           pool_alloc_aligned(64, m->w_bytes), pool_alloc_aligned(64, m->iw_bytes)};
+                           pool_alloc_aligned(64, workspace_of(c, m)), pool_alloc_aligned(64, m->iw_bytes)};
     call_first(r, spent);
   }
 }
