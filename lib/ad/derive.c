@@ -345,6 +345,7 @@ sc_function *sci_derive(sc_context *cx, sc_function *f, const char *name, const 
       sci_make_function(cx, name ? name : default_name(cx, f, requests, n), d.in.data, d.in.n, d.out.data, d.out.n);
   g->set_hint = g->hint = f->hint;
   g->strict_nan = d.ad.strict_nan;
+  for (size_t i = 0; i < n; i++) g->derived |= requests[i].kind != SC_REQUEST_OUTPUT;
   for (size_t i = 0; i < d.matrices.n; i++)
     sci_function_report(g, d.matrices.data[i].output, &d.matrices.data[i].report);
   sc_function *simple = sci_simplify(cx, g, false, NULL);

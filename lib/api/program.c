@@ -45,6 +45,7 @@ sc_program *sc_lower(const sc_function *f, const sc_lower_options *options) {
   sci_program *p = sci_lower(cx, sci_simplify(cx, (sc_function *)(uintptr_t)f, true, NULL), &lower);
   sci_context_rollback(cx, fr.mark);
   p->strict_nan = f->strict_nan;
+  p->derived = f->derived;
   p->rounding = (uint8_t)(options ? options->rounding : SC_ROUNDING_DEFAULT);
   if (calls_routines(p)) p->vector = vector_math(options);
   sci_dump_stage(p, options, "lower");

@@ -95,6 +95,7 @@ bool sci_is_custom(const sc_function *f) {
 void sci_inherit(sc_function *version, const sc_function *f) {
   version->set_hint = version->hint = f->hint;
   version->strict_nan = f->strict_nan;
+  version->derived = f->derived;
   version->custom = f->custom;
   if (f->custom.pattern) version->custom.pattern = sci_copy_pattern(&version->arena, f->custom.pattern);
   for (uint32_t i = 0; i < f->n_out; i++)

@@ -99,7 +99,8 @@ static void put_formals(state *s, const sci_order *order, const sci_formal *form
 static void put_body(state *s, const sc_function *f) {
   sci_order order = sci_reach_function(s->cx, f);
   put_text(s, f->name);
-  put_number(s, (uint64_t)f->hint | (uint64_t)f->set_hint << 8 | (uint64_t)f->strict_nan << 16);
+  put_number(s, (uint64_t)f->hint | (uint64_t)f->set_hint << 8 | (uint64_t)f->strict_nan << 16 |
+                    (uint64_t)f->derived << 17);
   put_number(s, order.n);
   for (uint32_t i = 0; i < order.n; i++) put_node(s, &order, order.ids[i]);
   put_formals(s, &order, f->in, f->n_in);

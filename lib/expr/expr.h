@@ -90,6 +90,7 @@ struct sc_function {
   uint8_t hint; /* effective: of nodes and set_hint */
   uint8_t node_hint, set_hint;
   bool strict_nan;
+  bool derived; /* computes derivatives, by sci_derive */
   bool held; /* the user has not released it */
   sci_custom custom;
   sci_arena arena; /* names, formals, patterns */

@@ -1,8 +1,9 @@
 /* Owns form_fma: a product that feeds a sum becomes a fused multiply-add, which rounds once.
  *
  * a * b + c is fma(a, b, c), a * b - c is fma(a, b, -c), c - a * b is fma(-a, b, c). A sum of two products stays (a * a
- * - b * b is exactly 0 at a = b), and so does every use of a product that some other use needs anyway: a product is
- * fused into all of its sums or into none. This is the only place where fused multiply-adds come from. */
+ * - b * b is exactly 0 at a = b) unless the program computes derivatives, and so does every use of a product that some
+ * other use needs anyway: a product is fused into all of its sums or into none. This is the only place where fused
+ * multiply-adds come from. */
 #include "lib/passes/passes.h"
 #include "lib/program/walk.h"
 
@@ -11,6 +12,7 @@ typedef struct fusing {
   sci_reach *reach;
   uint32_t *uses, *sums; /* per reached value: uses, and those by sums that could take it */
   sci_val *to;           /* rewritten */
+  bool derived;
   int64_t *changes;
 } fusing;
 
@@ -19,11 +21,15 @@ static bool is_product(const sci_store *s, sci_val v) {
   return x->kind == SCI_V_OP && x->op == SCI_OP_mul && sci_is_float((sc_dtype)x->dtype);
 }
 
-/* The operand of a sum that is a product when the other one is none; -1. */
-static int product_operand(const sci_store *s, const sci_value *x) {
-  if (x->kind != SCI_V_OP || (x->op != SCI_OP_add && x->op != SCI_OP_sub)) return -1;
-  bool first = is_product(s, x->args[0]), second = is_product(s, x->args[1]);
-  return first == second ? -1 : first ? 0 : 1;
+/* The operand of a sum that is a product when the other one is none, or in a derivative a product that nothing else
+ * needs; -1. */
+static int product_operand(const fusing *x, const sci_value *sum) {
+  if (sum->kind != SCI_V_OP || (sum->op != SCI_OP_add && sum->op != SCI_OP_sub)) return -1;
+  bool first = is_product(x->s, sum->args[0]), second = is_product(x->s, sum->args[1]);
+  if (first != second) return first ? 0 : 1;
+  for (int at = 1; first && x->derived && at >= 0; at--)
+    if (x->uses[sci_reach_at(x->reach, sum->args[at])] == 1) return at;
+  return -1;
 }
 
 static void count_root(void *user, sci_val v, bool is_index) {
@@ -57,7 +63,7 @@ static sci_val fused(const fusing *x, const sci_value *sum, int at) {
 static sci_val rewritten(const fusing *x, sci_val v) {
   const sci_value value = *sci_value_at(x->s, v);
   if (value.kind != SCI_V_OP) return v;
-  int at = product_operand(x->s, &value);
+  int at = product_operand(x, &value);
   uint32_t product = at < 0 ? 0 : sci_reach_at(x->reach, value.args[at]);
   if (at >= 0 && x->uses[product] == x->sums[product]) {
     ++*x->changes;
@@ -99,7 +105,10 @@ static const sci_proc *fuse_proc(const sci_program *p, const sci_proc *q, void *
   for (size_t i = 0; i < n; i++) {
     const sci_value *v = sci_value_at(x->s, x->reach->list.data[i]);
     for (int j = 0; v->kind == SCI_V_OP && j < sci_ops[v->op].arity; j++) x->uses[sci_reach_at(x->reach, v->args[j])]++;
-    int at = product_operand(x->s, v);
+  }
+  for (size_t i = 0; i < n; i++) {
+    const sci_value *v = sci_value_at(x->s, x->reach->list.data[i]);
+    int at = product_operand(x, v);
     if (at >= 0) x->sums[sci_reach_at(x->reach, v->args[at])]++;
   }
   for (size_t i = 0; i < n; i++) x->to[i] = rewritten(x, x->reach->list.data[i]);
@@ -110,6 +119,6 @@ static const sci_proc *fuse_proc(const sci_program *p, const sci_proc *q, void *
 }
 
 sci_program *sci_pass_form_fma(const sci_program *p, int64_t *changes) {
-  fusing x = {.s = p->store, .reach = sci_reach_new(p->store), .changes = changes};
+  fusing x = {.s = p->store, .reach = sci_reach_new(p->store), .derived = p->derived, .changes = changes};
   return sci_pass_each(p, fuse_proc, &x);
 }

@@ -183,6 +183,7 @@ struct sc_program {
   sci_vector_math vector; /* what lanes of a math function may call */
   uint8_t rounding; /* sc_rounding */
   bool strict_nan;  /* no folding that is wrong for NaN, infinities or signed zeros */
+  bool derived;     /* computes derivatives: sums of two products may round once */
   const sc_pass_report *reports;
   size_t n_reports;
 };

@@ -249,28 +249,29 @@ static void parse_outputs(expr_parser *e, named_vec *outputs, types_vec *types) 
 
 typedef struct function_attrs {
   sc_hint hint;
-  bool strict_nan;
+  bool strict_nan, derived;
   sci_custom custom;
 } function_attrs;
 
-/* {lowering="block", strict_nan=true, jvp="f_jvp", vjp="f_vjp", jacobian=sparse<..>} */
+/* {lowering="block", strict_nan=true, derived=true, jvp="f_jvp", vjp="f_vjp", jacobian=sparse<..>} */
 static void parse_function_attrs(expr_parser *e, function_attrs *attrs) {
   sci_parser *p = &e->p;
   if (!sci_at_attributes(p)) return;
   sci_advance(p);
   for (bool more = false; !sci_at_punct(p, '}'); more = true) {
     if (more) sci_expect_punct(p, ',', "or '}' after an attribute");
-    static const char *const keys[] = {"lowering", "strict_nan", "jvp", "vjp", "jacobian"};
+    static const char *const keys[] = {"lowering", "strict_nan", "derived", "jvp", "vjp", "jacobian"};
     size_t key = 0;
-    while (key < 5 && !sci_at_word(p, keys[key])) key++;
-    if (key == 5) sci_unexpected(p, "an attribute of a function (lowering, strict_nan, jvp, vjp, jacobian)");
+    while (key < 6 && !sci_at_word(p, keys[key])) key++;
+    if (key == 6) sci_unexpected(p, "an attribute of a function (lowering, strict_nan, derived, jvp, vjp, jacobian)");
     sci_advance(p);
     sci_expect_punct(p, '=', "after the name of an attribute");
     switch (key) {
     case 0: attrs->hint = sci_parse_hint(p); break;
     case 1: attrs->strict_nan = sci_parse_flag(p); break;
-    case 2: attrs->custom.jvp = sci_parse_known_function(p, &e->known); break;
-    case 3: attrs->custom.vjp = sci_parse_known_function(p, &e->known); break;
+    case 2: attrs->derived = sci_parse_flag(p); break;
+    case 3: attrs->custom.jvp = sci_parse_known_function(p, &e->known); break;
+    case 4: attrs->custom.vjp = sci_parse_known_function(p, &e->known); break;
     default: {
       const char *where = p->tok.begin;
       attrs->custom.pattern = sci_parse_type(p, true).pattern;
@@ -302,6 +303,7 @@ static sc_function *parse_body(expr_parser *e, const sci_token *name) {
       sci_make_function(p->cx, sci_token_string(p, name), e->inputs.data, e->inputs.n, outputs.data, outputs.n);
   sci_function_hint_set(f, attrs.hint);
   f->strict_nan = attrs.strict_nan;
+  f->derived = attrs.derived;
   if (attrs.custom.jvp || attrs.custom.vjp || attrs.custom.pattern) sci_attach_derivative(f, &attrs.custom);
   return f;
 }

@@ -17,7 +17,7 @@ typedef struct module_parser {
   sc_target target;
   sc_rounding rounding;
   sci_vector_math vector;
-  bool strict_nan;
+  bool strict_nan, derived;
   SCI_VEC(port_text) ports;
   sci_text_proc entry; /* the last procedure's parameters */
 } module_parser;
@@ -255,9 +255,9 @@ static void parse_module_attrs(module_parser *m) {
     const sci_target_field *field = NULL;
     for (int i = 0; i < SCI_TARGET_FIELD_COUNT; i++)
       if (sci_at_word(p, sci_target_fields[i].key)) field = &sci_target_fields[i];
-    bool target = sci_at_word(p, "target"), strict = sci_at_word(p, "strict_nan");
-    if (!field && !target && !strict && !sci_at_word(p, "rounding"))
-      sci_unexpected(p, "an attribute of a module (target and its fields, rounding, strict_nan, vector_glibc, vector_sleef, vector_accuracy)");
+    bool target = sci_at_word(p, "target"), strict = sci_at_word(p, "strict_nan"), derived = sci_at_word(p, "derived");
+    if (!field && !target && !strict && !derived && !sci_at_word(p, "rounding"))
+      sci_unexpected(p, "an attribute of a module (target and its fields, rounding, strict_nan, derived, vector_glibc, vector_sleef, vector_accuracy)");
     if (target && where) sci_unexpected(p, "one target");
     if (field && !where) sci_unexpected(p, "the target before its fields");
     sci_advance(p);
@@ -267,8 +267,8 @@ static void parse_module_attrs(module_parser *m) {
       has_isa |= field->kind == SCI_TARGET_ISA;
       continue;
     }
-    if (strict) {
-      m->strict_nan = sci_parse_flag(p);
+    if (strict || derived) {
+      *(strict ? &m->strict_nan : &m->derived) = sci_parse_flag(p);
       continue;
     }
     sci_token s = sci_expect(p, SCI_T_STRING, "a string in double quotes");
@@ -356,6 +356,7 @@ static sci_program *make_program(module_parser *m) {
   program->target = m->target;
   program->rounding = (uint8_t)m->rounding;
   program->strict_nan = m->strict_nan;
+  program->derived = m->derived;
   program->vector = m->vector;
   return program;
 }

@@ -285,6 +285,10 @@ static void put_signature(printer *p, const sc_function *f) {
     sci_put_key(out, &open, "strict_nan");
     sci_put(out, "true");
   }
+  if (f->derived) {
+    sci_put_key(out, &open, "derived");
+    sci_put(out, "true");
+  }
   put_custom(p, f, &open);
   if (open)
     sci_put_char(out, '}');

@@ -536,6 +536,7 @@ void sci_print_program(sci_text *out, const sci_program *program) {
   sci_put_target(out, &program->target);
   if (program->rounding == SC_ROUNDING_STRICT) sci_put(out, ", rounding=\"strict\"");
   if (program->strict_nan) sci_put(out, ", strict_nan=true");
+  if (program->derived) sci_put(out, ", derived=true");
   put_vector_math(out, &program->vector);
   sci_put(out, "} {\n");
   put_ports(&p);
