@@ -10,6 +10,8 @@ endfunction()
 find_program(SCALY_NM NAMES nm REQUIRED)
 add_check(layers layers -DROOT=${PROJECT_SOURCE_DIR} -DLAYERS=${PROJECT_SOURCE_DIR}/cmake/layers.txt)
 add_check(text text -DROOT=${PROJECT_SOURCE_DIR})
+add_check(wrapped wrapped -DGOLDEN=${PROJECT_SOURCE_DIR}/cmake/symbols.txt -DHEADERS=${PROJECT_SOURCE_DIR}/include/scaly
+  -DEXCEPTIONS=${PROJECT_SOURCE_DIR}/cmake/wrapped.txt)
 add_check(planted planted -DCC=${CMAKE_C_COMPILER} -DNM=${SCALY_NM} -DWORK=${CMAKE_BINARY_DIR}/checks/planted
   -DBANS=${PROJECT_SOURCE_DIR}/cmake/bans.txt)
 

@@ -104,6 +104,18 @@ expect_symbols("sc_c is in the golden list but not exported" "sc_a\nsc_b\nsc_c" 
 expect_symbols("sc_c is declared in a public header but" "sc_a\nsc_b" "${both}\nSC_API const char *sc_c(int x)\;")
 expect_symbols("sc_b is in the golden list but in no public" "sc_a\nsc_b" "SC_API int sc_a(void)\;")
 
+# ---- the C++ headers ----
+function(expect_wrapped expected header exceptions)
+  plant(golden.txt "sc_a\nsc_b" include/a.hpp "${header}" wrapped.txt "${exceptions}")
+  expect(wrapped "${expected}" -DGOLDEN=${WORK}/golden.txt -DHEADERS=${WORK}/include -DEXCEPTIONS=${WORK}/wrapped.txt)
+endfunction()
+expect_wrapped("" "SCALY_UNARY(a)\ninline void f() { sc_b()\; }" "# none")
+expect_wrapped("" "inline void f() { sc_a()\; }" "sc_b: for C only, takes a va_list")
+expect_wrapped("sc_b cannot be reached" "inline void f() { sc_a()\; } /* sc_b */ // sc_b" "# none")
+expect_wrapped("is not a name, a colon and a reason" "inline void f() { sc_a(sc_b())\; }" "sc_b")
+expect_wrapped("sc_a is listed as an exception, but the C.. headers" "inline void f() { sc_a(sc_b())\; }" "sc_a: why")
+expect_wrapped("sc_c is listed as an exception, but the C interface" "inline void f() { sc_a(sc_b())\; }" "sc_c: why")
+
 # ---- text ----
 string(REPEAT "\n" 801 long)
 function(expect_text expected)

@@ -374,6 +374,10 @@ public:
   sc_entry entry() const { return sc_kernel_entry(k_); }
   sc_tier tier() const { return sc_kernel_tier(k_); }
   sc_status wait() const { return sc_kernel_wait(k_); } /* for what is compiled in the background */
+  std::string warning() const { /* why the cache could not be used as asked; empty: nothing to tell */
+    const char *s = sc_kernel_warning(k_);
+    return s ? s : "";
+  }
 
   /* As sc_kernel_call; allocates nothing, never throws, returns SC_KERNEL_*. */
   int call(const void *const *arg, void *const *res, void *w = nullptr) const noexcept { return sc_kernel_call(k_, arg, res, w); }
@@ -514,10 +518,7 @@ public:
 
   /* Derivatives; requests as text: "y", "grad:y:x", "spjac:eq:x+u", "sphess:f:x:lower". */
   function derive(const std::vector<std::string> &requests, const std::string &as = "", const sc_options &options = {}) const {
-    std::vector<sc_request> parsed(requests.size());
-    for (std::size_t i = 0; i < requests.size(); i++)
-      detail::checked(context(), sc_request_parse(context(), requests[i].c_str(), &parsed[i]));
-    return derive(parsed, as, options);
+    return derive(parse_requests(requests), as, options);
   }
   function derive(const std::vector<sc_request> &requests, const std::string &as = "", const sc_options &options = {}) const {
     return made(sc_function_derive(f_, detail::c_str_or_null(as), requests.data(), requests.size(), &options));
@@ -553,6 +554,13 @@ public:
 
   program lower(const sc_lower_options &options = {}) const { return program(detail::checked(context(), sc_lower(f_, &options))); }
   kernel jit(const sc_jit_options &options = {}) const { return kernel(detail::checked(context(), sc_jit(f_, &options))); }
+  /* What requests derive, compiled at once: with a cache that has it, nothing is derived. */
+  kernel jit(const std::vector<std::string> &requests, sc_jit_options options = {}) const {
+    const std::vector<sc_request> parsed = parse_requests(requests);
+    options.requests = parsed.data();
+    options.n_requests = parsed.size();
+    return jit(options);
+  }
   kernel compile_cc(const sc_cc_options &options) const { return kernel(detail::checked(context(), sc_compile_cc(f_, &options))); }
   c_module render_c(const sc_c_options &options = {}) const { return c_module(detail::checked(context(), sc_render_c(f_, &options))); }
   c_module render_llvm(sc_emit kind, const sc_c_options &options = {}, const std::string &plugin_dir = "") const {
@@ -560,6 +568,12 @@ public:
   }
 
 private:
+  std::vector<sc_request> parse_requests(const std::vector<std::string> &requests) const {
+    std::vector<sc_request> parsed(requests.size());
+    for (std::size_t i = 0; i < requests.size(); i++)
+      detail::checked(context(), sc_request_parse(context(), requests[i].c_str(), &parsed[i]));
+    return parsed;
+  }
   function made(sc_function *f) const { return function(detail::checked(context(), f)); }
   std::size_t found(int i) const {
     if (i < 0) detail::fail(context());
@@ -649,16 +663,15 @@ public:
 
   /* The functions of a text, in its order. On any problem throws the first one; diagnostics() has all of them until the next failure. */
   std::vector<function> parse(std::string_view text, const std::string &file = "") {
-    problems_.clear();
-    sc_module_text *m = sc_parse(get(), text.data(), text.size(), detail::c_str_or_null(file));
-    if (!m) {
-      for (std::size_t i = 0; i < sc_context_diagnostic_count(get()); i++) problems_.emplace_back(*sc_context_diagnostic(get(), i));
-      detail::fail(get());
-    }
+    const text_owner m = read(text, file);
     std::vector<function> list;
-    for (std::size_t i = 0; i < sc_module_text_count(m); i++) list.emplace_back(sc_module_text_function(m, i));
-    sc_module_text_free(m);
+    for (std::size_t i = 0; i < sc_module_text_count(m.get()); i++) list.emplace_back(sc_module_text_function(m.get(), i));
     return list;
+  }
+  /* One of them: by name, or the last one. */
+  function parse_function(std::string_view text, const std::string &name = "", const std::string &file = "") {
+    const text_owner m = read(text, file);
+    return function(detail::checked(get(), sc_module_text_find(m.get(), detail::c_str_or_null(name))));
   }
   const std::vector<error> &diagnostics() const noexcept { return problems_; }
   program parse_program(std::string_view text, const std::string &file = "") {
@@ -698,24 +711,20 @@ public:
   }
 
 private:
+  using text_owner = detail::owner<sc_module_text, sc_module_text_free>;
+  text_owner read(std::string_view text, const std::string &file) {
+    problems_.clear();
+    sc_module_text *m = sc_parse(get(), text.data(), text.size(), detail::c_str_or_null(file));
+    if (m) return text_owner(m);
+    for (std::size_t i = 0; i < sc_context_diagnostic_count(get()); i++) problems_.emplace_back(*sc_context_diagnostic(get(), i));
+    detail::fail(get());
+  }
   expr wrap(sc_expr e) { return {get(), e}; }
   std::vector<error> problems_;
 };
 
-/* ---- processors ---- */
-
-inline sc_target target(const std::string &preset) {
-  sc_target t;
-  sc_status status = sc_target_preset(preset.c_str(), &t);
-  if (status != SC_OK) throw error(status, "no processor is called '" + preset + "'");
-  return t;
-}
-inline std::vector<std::string> target_names() {
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < sc_target_preset_count(); i++) names.emplace_back(sc_target_preset_name(i));
-  return names;
-}
-
 } // namespace scaly
+
+#include "scaly/machine.hpp" /* processors, vector math, the cache, names */
 
 #endif

@@ -141,6 +141,46 @@ static void test_code() {
 #endif
 }
 
+static void test_tools() {
+  sc::context cx;
+  std::vector<sc_vector_routine> routines = sc::vector_routines();
+  CHECK(routines.size() > 20 && routines[0].name[0] && routines[0].max_ulp > 0);
+  bool runs = false;
+  for (const sc_vector_routine &r : routines) runs = runs || (r.installed && r.runs);
+  CHECK(runs == !(sc::vector_library_version("glibc").empty() && sc::vector_library_version("sleef").empty()));
+  CHECK(sc::vector_library_version("mkl").empty());
+  CHECK(sc::to_string(SC_FLOAT32) == "float32" && sc::size_of(SC_INT64) == 8 && !sc::to_string(SC_ERR_SHAPE).empty());
+  CHECK(sc::to_string(SC_ORDER_NATURAL) == "natural" && !sc::to_string(SC_COLORING_COLUMN).empty());
+  const char *text = "expr.func @f(%x: tensor<3xfloat64>) -> (%y) { return sum(mul(%x, %x)) }\nexpr.func @g(%x: tensor<float64>) -> (%y) { return neg(%x) }";
+  CHECK(cx.parse_function(text).name() == "g" && cx.parse_function(text, "f").name() == "f");
+  CHECK(thrown([&] { cx.parse_function(text, "h"); }).status() == SC_ERR_NAME);
+
+  char folder[] = "/tmp/scaly-hpp-XXXXXX";
+  CHECK(mkdtemp(folder) != nullptr);
+  sc::cache cache(folder);
+  CHECK(cache.dir() == folder && cache.available() == sc_cache_available());
+#ifdef SCALY_TEST_LLVM
+  if (sc::cache::available()) {
+    sc_jit_options options{};
+    options.plugin_dir = SCALY_TEST_PLUGIN_DIR;
+    options.cache_dir = folder;
+    options.tier = SC_TIER_BEST;
+    sc::function f = cx.parse_function(text, "f");
+    sc::kernel k = f.jit({"y", "grad:y:x"}, options);
+    CHECK(k.output_count() == 2 && k({{1, 2, 3}})[1][2] == 6 && k.warning().empty());
+    CHECK(cache.info(cx).entries == 1 && cache.verify(cx).damaged == 0 && cache.prune(cx, -1).removed == 0);
+    CHECK(cache.prune(cx, 0).entries == 0);
+    f.gradient("y", "x").jit(options);
+    cache.clear(cx);
+    CHECK(cache.info(cx).entries == 0);
+    options.cache_dir = "/dev/null/nowhere";
+    CHECK(!f.jit({"y"}, options).warning().empty());
+  }
+#endif
+  std::remove(folder);
+  CHECK(sc::cache(folder).info(cx).entries == 0);
+}
+
 static void test_errors() {
   sc::context cx;
   sc::expr x = cx.input("x", {3});
@@ -163,6 +203,7 @@ int main() {
   test_graphs();
   test_functions();
   test_code();
+  test_tools();
   test_errors();
   return 0;
 }
