@@ -94,11 +94,13 @@ static void reduce_maps(sci_assembly *a, placed_list *list) {
     int32_t *place = SCI_ARRAY(scratch, int32_t, period);
     int64_t *count = SCI_ZEROS(scratch, int64_t, period);
     double *coef = SCI_ARRAY(scratch, double, period);
-    bool *spread = SCI_ZEROS(scratch, bool, period);
+    bool *spread = SCI_ZEROS(scratch, bool, period), *seen = SCI_ZEROS(scratch, bool, a->pieces.data[p].size);
     for (size_t i = 0; i < list->n; i++) {
       const sci_placed *e = &list->data[i];
       if (e->piece != (int32_t)p) continue;
       int64_t k = e->at % period;
+      if (seen[e->at]) spread[k] = true; /* one iteration twice, not two iterations */
+      seen[e->at] = true;
       if (!count[k]++)
         place[k] = e->place, coef[k] = e->coef;
       else

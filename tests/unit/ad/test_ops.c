@@ -135,12 +135,19 @@ static sc_function *structure(sc_context *cx, int which, int64_t n) {
   case 20: /* a matrix of constants: dense, whatever its elements */
     y = sc_matmul(sc_full(cx, SC_FLOAT64, 2, (int64_t[]){n, n}, 2), sc_mul(s, x));
     break;
+  case 21: { /* one element of a map twice, as often as the map has iterations */
+    sc_expr w = line(cx, "w", 1);
+    sc_function *f = sc_function_create(cx, "one", SC_IN({"w", w, NULL}), SC_OUT({"r", sc_mul(w, sc_exp(w)), NULL}));
+    sc_expr e = sc_at(sc_vmap_windows(f, 2, &x, 1, (int64_t[]){0}, (int64_t[]){n > 1}, 0), 0);
+    y = sc_add(e, e);
+    break;
+  }
   default: break;
   }
   free(index);
   return made(cx, x, y);
 }
-enum { N_STRUCTURES = 21 };
+enum { N_STRUCTURES = 22 };
 
 /* Jacobian columns by forward products with unit seeds. */
 static void brute_force_of(sc_function *f, const char *request, int64_t n, int64_t m, const double *x, double *jac) {
