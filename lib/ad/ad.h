@@ -27,6 +27,7 @@ bool sci_factor(const sci_ad *ad, sci_op op, uint32_t i, const sci_id *args, sci
                 bool *negative);
 /* The derivative of a root by its square: for the value `root` of sci_guarded_root, to be masked. */
 sci_id sci_root_partial(const sci_ad *ad, sci_id root, sci_id seed);
+sci_id sci_root_factor(const sci_ad *ad, sci_id root); /* the same as a factor */
 /* The derivative of x * x: seed times x + x, one product instead of two. */
 sci_id sci_square_partial(const sci_ad *ad, sci_id x, sci_id seed);
 /* Shares of the tied extrema of a max or min reduction, in the operand's shape: they multiply the derivative. */
@@ -94,6 +95,8 @@ struct sci_sweep {
 bool sci_wants(const sci_sweep *sweep, sci_id operand); /* active: an adjoint is needed */
 /* Adds `value` (shape (K, shape of operand)) to the operand's adjoint. */
 void sci_contribute(sci_sweep *sweep, sci_id operand, sci_id value);
+/* The adjoint of a reduction (with the seeds of `ad` or without), spread over the reduced axes. */
+sci_id sci_spread_sum(const sci_ad *ad, sci_id node, sci_id adjoint);
 /* Adds the elements of `value` ((K, n)) to the elements `indices` of the flattened operand. */
 void sci_contribute_at(sci_sweep *sweep, sci_id operand, sci_id value, const int32_t *indices, int64_t n);
 /* The adjoints of the sibling calls or maps of one callee on one set of operands: by output, SCI_NONE for zero. */

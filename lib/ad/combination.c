@@ -63,3 +63,22 @@ sci_id sci_combined(const sci_ad *ad, const sci_combination *x) {
     }
   return negative ? sci_make1(cx, SCI_OP_neg, sum) : sum;
 }
+
+sci_multiple sci_masked_multiple(const sci_ad *ad, sci_multiple m, sci_id cond, bool taken) {
+  sc_context *cx = ad->cx;
+  sci_id zero = sci_make_double(cx, (sc_dtype)sci_type_of(cx, m.base)->dtype, 0);
+  for (int k = 0; k < 2; k++) {
+    sci_id *value = k ? &m.base : &m.factor;
+    if (*value == SCI_NONE) continue;
+    *value = taken ? sci_make_select(cx, cond, *value, zero) : sci_make_select(cx, cond, zero, *value);
+  }
+  return m;
+}
+
+bool sci_stays_open(const sci_combination *x, uint32_t uses) {
+  if (x->n <= 1) return true;
+  if (x->n == SCI_MAX_MULTIPLES || x->n * uses > x->n + uses) return false;
+  for (uint32_t i = 0; i < x->n; i++)
+    if (x->of[i].factor == SCI_NONE) return false;
+  return true;
+}

@@ -25,6 +25,12 @@ sci_combination sci_combination_of(sci_id tangent); /* SCI_NONE: zero */
 void sci_combine(const sci_ad *ad, sci_combination *sum, const sci_combination *x, sci_id factor, bool negative);
 /* The tangent itself; SCI_NONE for zero. */
 sci_id sci_combined(const sci_ad *ad, const sci_combination *x);
+/* The multiple where `cond` is `taken`, else 0. Base and factor are masked both: neither meets what the branch not
+ * taken makes of the other. */
+sci_multiple sci_masked_multiple(const sci_ad *ad, sci_multiple m, sci_id cond, bool taken);
+/* Whether the products that follow at `uses` places cost no more per seed for all terms than for their sum, which is a
+ * value of its own. Terms that are no products are cheaper added up. */
+bool sci_stays_open(const sci_combination *x, uint32_t uses);
 
 /* ---- forward rules of elementwise operations (lib/ad/elementwise.c) ---- */
 

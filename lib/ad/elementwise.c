@@ -42,47 +42,22 @@ static sci_combination settled(const sci_ad *ad, const sci_combination *x) {
   return sci_combination_of(sci_combined(ad, x));
 }
 
-/* The multiple where `cond` is `taken`, else 0. Base and factor are masked both: neither meets what the branch not
- * taken makes of the other. */
-static sci_multiple masked(const sci_ad *ad, sci_multiple m, sci_id cond, bool taken) {
-  sc_context *cx = ad->cx;
-  sci_id zero = sci_make_double(cx, (sc_dtype)sci_type_of(cx, m.base)->dtype, 0);
-  for (int k = 0; k < 2; k++) {
-    sci_id *value = k ? &m.base : &m.factor;
-    if (*value == SCI_NONE) continue;
-    *value = taken ? sci_make_select(cx, cond, *value, zero) : sci_make_select(cx, cond, zero, *value);
-  }
-  return m;
-}
-
 static sci_combination select_combination(const sci_ad *ad, sci_id id, const sci_combination *operands) {
   bool taken = operands[1].n;
   const sci_combination *x = &operands[taken ? 1 : 2];
   if ((taken && operands[2].n) || x->n != 1)
     return sci_combination_of(select_of(ad, id, sci_combined(ad, &operands[1]), sci_combined(ad, &operands[2])));
-  return (sci_combination){1, {masked(ad, x->of[0], sci_arg(ad->cx, id, 0), taken)}};
+  return (sci_combination){1, {sci_masked_multiple(ad, x->of[0], sci_arg(ad->cx, id, 0), taken)}};
 }
 
 /* select(s == 0, 0, sqrt(s)), as one operation: its slope is 0 at 0 and never infinite. */
 sci_combination sci_forward_guarded_root(const sci_ad *ad, sci_id id, const sci_combination *s) {
   sc_context *cx = ad->cx;
-  sc_dtype dtype = (sc_dtype)sci_type_of(cx, id)->dtype;
   sci_combination x = sci_combination_of(sci_combined(ad, s)), out = {0};
   if (!x.n) return x;
-  sci_id reciprocal = sci_make2(cx, SCI_OP_div, sci_make_double(cx, dtype, 1), id);
-  sci_combine(ad, &out, &x, sci_make2(cx, SCI_OP_mul, sci_make_double(cx, dtype, 0.5), reciprocal), false);
-  out.of[0] = masked(ad, out.of[0], sci_arg(cx, id, 0), false);
+  sci_combine(ad, &out, &x, sci_root_factor(ad, id), false);
+  out.of[0] = sci_masked_multiple(ad, out.of[0], sci_arg(cx, id, 0), false);
   return out;
-}
-
-/* Whether the products that follow cost no more per seed for all terms than for their sum, which is a value of its own.
- * Terms that are no products are cheaper added up. */
-static bool stays_open(const sci_combination *x, uint32_t uses) {
-  if (x->n <= 1) return true;
-  if (x->n == SCI_MAX_MULTIPLES || x->n * uses > x->n + uses) return false;
-  for (uint32_t i = 0; i < x->n; i++)
-    if (x->of[i].factor == SCI_NONE) return false;
-  return true;
 }
 
 sci_combination sci_forward_elementwise(const sci_ad *ad, sci_id id, const sci_combination *operands, uint32_t uses) {
@@ -103,7 +78,7 @@ sci_combination sci_forward_elementwise(const sci_ad *ad, sci_id id, const sci_c
       sci_combine(ad, &sum, &value, SCI_NONE, false);
     }
   }
-  return stays_open(&sum, uses) ? sum : settled(ad, &sum);
+  return sci_stays_open(&sum, uses) ? sum : settled(ad, &sum);
 }
 
 bool sci_forward_moves(const sci_ad *ad, sci_id id, const sci_combination *operand, sci_combination *out) {

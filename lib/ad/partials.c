@@ -206,11 +206,14 @@ sci_id sci_partial(const sci_ad *ad, sci_op op, uint32_t i, const sci_id *args, 
 }
 
 sci_id sci_root_partial(const sci_ad *ad, sci_id root, sci_id seed) {
-  sc_context *cx = ad->cx;
-  rule r = {.ad = ad, .cx = cx, .dtype = (sc_dtype)sci_type_of(cx, root)->dtype};
-  bool negative = false;
-  if (ad->seeds) return make2(&r, SCI_OP_mul, seed, shared_factor(&r, SCI_OP_sqrt, NULL, root, &negative));
+  rule r = {.ad = ad, .cx = ad->cx, .dtype = (sc_dtype)sci_type_of(ad->cx, root)->dtype};
   return expand(&r, SCI_OP_sqrt, NULL, root, seed);
+}
+
+sci_id sci_root_factor(const sci_ad *ad, sci_id root) {
+  rule r = {.ad = ad, .cx = ad->cx, .dtype = (sc_dtype)sci_type_of(ad->cx, root)->dtype};
+  bool negative;
+  return shared_factor(&r, SCI_OP_sqrt, NULL, root, &negative);
 }
 
 sci_id sci_square_partial(const sci_ad *ad, sci_id x, sci_id seed) {

@@ -8,13 +8,14 @@
  *   that may be infinite or NaN.
  * - Indexed contributions (of slices and gathers). All of one node are joined into one scatter, or into one
  *   concatenation when together they cover the node exactly once. */
+#include "lib/ad/combination.h"
 #include "lib/ad/jacobian.h"
 
 #include <stdlib.h>
 
 typedef struct sci_contribution {
   struct sci_contribution *next;
-  sci_id value;
+  sci_combination value;  /* one multiple without a factor unless several seeds are carried */
   sci_id mask;            /* SCI_NONE, or a bool of the operand's shape */
   bool guarded;           /* zeros may stand for what a mask has left out */
   const int32_t *indices; /* NULL: the whole operand; else value is (K, n) */
@@ -41,20 +42,23 @@ static void contribute(sci_sweep *sweep, sci_id operand, sci_contribution c) {
 }
 
 void sci_contribute(sci_sweep *sweep, sci_id operand, sci_id value) {
-  if (value != SCI_NONE)
-    contribute(sweep, operand, (sci_contribution){.value = value, .mask = SCI_NONE, .guarded = sweep->guarded});
+  if (value == SCI_NONE) return;
+  sci_combination whole = sci_combination_of(value);
+  contribute(sweep, operand, (sci_contribution){.value = whole, .mask = SCI_NONE, .guarded = sweep->guarded});
 }
 
 void sci_contribute_at(sci_sweep *sweep, sci_id operand, sci_id value, const int32_t *indices, int64_t n) {
   contribute(
       sweep, operand,
-      (sci_contribution){.value = value, .mask = SCI_NONE, .guarded = sweep->guarded, .indices = indices, .n = n});
+      (sci_contribution){
+          .value = sci_combination_of(value), .mask = SCI_NONE, .guarded = sweep->guarded, .indices = indices, .n = n});
 }
 
 /* ---- joining contributions ---- */
 
-static sci_id masked(const sci_ad *ad, sci_id value, sci_id mask) {
-  if (mask == SCI_NONE) return value;
+static sci_id masked(const sci_ad *ad, const sci_combination *x, sci_id mask) {
+  sci_id value = sci_combined(ad, x);
+  if (mask == SCI_NONE || value == SCI_NONE) return value;
   sci_id zero = sci_make_double(ad->cx, (sc_dtype)sci_type_of(ad->cx, value)->dtype, 0);
   return sci_make_select(ad->cx, mask, value, zero);
 }
@@ -97,7 +101,7 @@ static sci_id add_group(const sci_ad *ad, sci_id operand, sci_id base, const ind
   sci_id *values = SCI_ARRAY(scratch, sci_id, n);
   for (uint32_t i = 0; i < n; i++) {
     const sci_contribution *c = parts[i].part;
-    values[i] = sci_make_reshape(cx, c->value, 2, (int64_t[]){seeds, c->n});
+    values[i] = sci_make_reshape(cx, c->value.of[0].base, 2, (int64_t[]){seeds, c->n});
     memcpy(indices + at, c->indices, (size_t)c->n * sizeof *indices);
     at += c->n;
   }
@@ -135,19 +139,29 @@ static sci_id either(sc_context *cx, sci_id a, sci_id b) {
   return sci_make2(cx, SCI_OP_or, a, b);
 }
 
+/* sum += x. One direction is added up as it comes. */
+static void add_up(const sci_ad *ad, sci_combination *sum, const sci_combination *x) {
+  if (ad->seeds)
+    sci_combine(ad, sum, x, SCI_NONE, false);
+  else
+    *sum = sci_combination_of(sci_sum2(ad->cx, sci_combined(ad, sum), sci_combined(ad, x)));
+}
+
 /* The adjoint as (value, mask): it is `value` where the mask holds and 0 elsewhere. */
 static sci_contribution join(const sci_ad *ad, sci_id operand, const sci_contribution *list) {
   sc_context *cx = ad->cx;
-  sci_contribution sum = {.value = SCI_NONE, .mask = SCI_NONE};
+  sci_contribution sum = {.mask = SCI_NONE};
   bool first = true;
   for (const sci_contribution *c = list; c; c = c->next) sum.guarded |= c->guarded;
   for (const sci_contribution *c = list; c; c = c->next) {
     if (c->indices) continue;
     if (first || c->mask == sum.mask) {
-      sum.value = sci_sum2(cx, sum.value, c->value);
+      add_up(ad, &sum.value, &c->value);
       sum.mask = c->mask;
     } else {
-      sum.value = sci_sum2(cx, masked(ad, sum.value, sum.mask), masked(ad, c->value, c->mask));
+      sci_combination other = sci_combination_of(masked(ad, &c->value, c->mask));
+      sum.value = sci_combination_of(masked(ad, &sum.value, sum.mask));
+      add_up(ad, &sum.value, &other);
       sum.mask = either(cx, sum.mask, c->mask);
     }
     first = false;
@@ -156,8 +170,10 @@ static sci_contribution join(const sci_ad *ad, sci_id operand, const sci_contrib
   bool any_indexed = false;
   for (const sci_contribution *c = list; c; c = c->next) any_indexed |= c->indices != NULL;
   if (!any_indexed) return sum;
-  sci_id base = first ? SCI_NONE : masked(ad, sum.value, sum.mask);
-  return (sci_contribution){.value = add_indexed(ad, operand, base, list), .mask = SCI_NONE, .guarded = sum.guarded};
+  sci_id base = first ? SCI_NONE : masked(ad, &sum.value, sum.mask);
+  sum.value = sci_combination_of(add_indexed(ad, operand, base, list));
+  sum.mask = SCI_NONE;
+  return sum;
 }
 
 /* ---- the sweep ---- */
@@ -172,6 +188,35 @@ static bool is_wild(const sci_sweep *sweep, sci_op op, const sci_id *args, uint3
   return false;
 }
 
+/* The adjoint behind operand i. */
+static sci_combination passed_on(const sci_ad *ad, sci_id id, uint32_t i, const sci_combination *adjoint) {
+  const sci_node *n = sci_node_at(ad->cx, id);
+  const sci_id *args = sci_args(ad->cx, n);
+  sci_op op = (sci_op)n->op;
+  sci_id factor;
+  bool negative;
+  sci_combination out = {0};
+  if (ad->seeds && !sci_op_is_steep(op) && sci_factor(ad, op, i, args, id, &factor, &negative)) {
+    sci_combine(ad, &out, adjoint, factor, negative);
+    return out;
+  }
+  return sci_combination_of(sci_partial(ad, op, i, args, id, sci_combined(ad, adjoint)));
+}
+
+/* select(s == 0, 0, sqrt(s)) as one operation, whose value takes the root's place. */
+static void reverse_guarded_root(sci_sweep *sweep, sci_id id, sci_id under, sci_contribution adjoint) {
+  sc_context *cx = sweep->ad->cx;
+  sci_id outside = sci_make1(cx, SCI_OP_not, sci_arg(cx, id, 0));
+  sci_combination out = {0};
+  if (sweep->ad->seeds)
+    sci_combine(sweep->ad, &out, &adjoint.value, sci_root_factor(sweep->ad, id), false);
+  else
+    out = sci_combination_of(sci_root_partial(sweep->ad, id, sci_combined(sweep->ad, &adjoint.value)));
+  adjoint.value = out;
+  adjoint.mask = adjoint.mask == SCI_NONE ? outside : sci_make2(cx, SCI_OP_and, adjoint.mask, outside);
+  contribute(sweep, under, adjoint);
+}
+
 static void reverse_scalar(sci_sweep *sweep, sci_id id, sci_contribution adjoint) {
   const sci_ad *ad = sweep->ad;
   sc_context *cx = ad->cx;
@@ -180,20 +225,22 @@ static void reverse_scalar(sci_sweep *sweep, sci_id id, sci_contribution adjoint
   sci_op op = (sci_op)n->op;
   sci_id under = sci_guarded_root(cx, id);
   bool wild = under != SCI_NONE || is_wild(sweep, op, args, n->n_args);
-  if (adjoint.guarded && adjoint.mask == SCI_NONE && wild) {
-    sci_id zero = sci_make_double(cx, (sc_dtype)sci_type_of(cx, adjoint.value)->dtype, 0);
-    adjoint.mask = sci_make2(cx, SCI_OP_ne, adjoint.value, zero);
+  uint32_t wanted = 0;
+  for (uint32_t i = 0; i < n->n_args; i++) wanted += sci_wants(sweep, args[i]);
+  bool masks = adjoint.guarded && adjoint.mask == SCI_NONE && wild;
+  if (masks || !sci_stays_open(&adjoint.value, wanted))
+    adjoint.value = sci_combination_of(sci_combined(ad, &adjoint.value));
+  if (masks) {
+    sci_id value = adjoint.value.of[0].base, zero = sci_make_double(cx, (sc_dtype)sci_type_of(cx, value)->dtype, 0);
+    adjoint.mask = sci_make2(cx, SCI_OP_ne, value, zero);
   }
-  if (op == SCI_OP_mul && args[0] == args[1]) {
-    adjoint.value = sci_square_partial(ad, args[0], adjoint.value);
-    contribute(sweep, args[0], adjoint);
+  if (under != SCI_NONE) {
+    reverse_guarded_root(sweep, id, under, adjoint);
     return;
   }
-  if (under != SCI_NONE) { /* as one operation, whose value takes the root's place */
-    sci_id outside = sci_make1(cx, SCI_OP_not, args[0]);
-    adjoint.value = sci_root_partial(ad, id, adjoint.value);
-    adjoint.mask = adjoint.mask == SCI_NONE ? outside : sci_make2(cx, SCI_OP_and, adjoint.mask, outside);
-    contribute(sweep, under, adjoint);
+  if (op == SCI_OP_mul && args[0] == args[1] && !ad->seeds) {
+    adjoint.value = sci_combination_of(sci_square_partial(ad, args[0], adjoint.value.of[0].base));
+    contribute(sweep, args[0], adjoint);
     return;
   }
   for (uint32_t i = 0; i < n->n_args; i++) {
@@ -203,10 +250,25 @@ static void reverse_scalar(sci_sweep *sweep, sci_id id, sci_contribution adjoint
       sci_id taken = i == 1 ? args[0] : sci_make1(cx, SCI_OP_not, args[0]);
       c.mask = c.mask == SCI_NONE ? taken : sci_make2(cx, SCI_OP_and, c.mask, taken);
     } else {
-      c.value = sci_partial(ad, op, i, args, id, adjoint.value);
+      c.value = passed_on(ad, id, i, &adjoint.value);
     }
-    if (c.value != SCI_NONE) contribute(sweep, args[i], c);
+    if (c.value.n) contribute(sweep, args[i], c);
   }
+}
+
+/* The adjoint of a sum that is one multiple goes to the terms as one, its base masked. False: it is not one. */
+static bool reverse_open_sum(sci_sweep *sweep, sci_id id, const sci_contribution *adjoint) {
+  const sci_ad *ad = sweep->ad;
+  if (!ad->seeds || sci_node_at(ad->cx, id)->op != SCI_X_sum || adjoint->value.n != 1) return false;
+  sci_multiple m = adjoint->value.of[0];
+  if (adjoint->mask != SCI_NONE) m = sci_masked_multiple(ad, m, adjoint->mask, true);
+  sci_ad plain = *ad;
+  plain.seeds = 0;
+  m.base = sci_spread_sum(ad, id, m.base);
+  if (m.factor != SCI_NONE) m.factor = sci_spread_sum(&plain, id, m.factor);
+  sci_contribution c = {.value = {1, {m}}, .mask = SCI_NONE, .guarded = adjoint->guarded};
+  contribute(sweep, sci_arg(ad->cx, id, 0), c);
+  return true;
 }
 
 /* The lowest-numbered sibling stands for all calls (maps) of one callee on the same operands, and is reached last. */
@@ -323,7 +385,8 @@ void sci_reverse(const sci_ad *ad, uint32_t n_roots, const sci_id *roots, const 
         reverse_scalar(&sweep, id, adjoint);
         continue;
       }
-      adjoints[k] = masked(ad, adjoint.value, adjoint.mask);
+      if (!fixed[k] && reverse_open_sum(&sweep, id, &adjoint)) continue;
+      adjoints[k] = masked(ad, &adjoint.value, adjoint.mask);
       sweep.guarded = guarded[k] = adjoint.guarded;
     }
     if (fixed[k]) continue;

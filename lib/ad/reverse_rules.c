@@ -15,7 +15,7 @@ void sci_reverse_stop_gradient(sci_sweep *sweep, sci_id node, sci_id adjoint) {
 }
 
 /* The adjoint of a reduction, spread over the reduced axes. */
-static sci_id spread_reduced(const sci_ad *ad, sci_id node, sci_id adjoint) {
+sci_id sci_spread_sum(const sci_ad *ad, sci_id node, sci_id adjoint) {
   sc_context *cx = ad->cx;
   sci_shape full = sci_shape_of(cx, sci_arg(cx, node, 0)), kept = full;
   uint32_t mask = sci_node_at(cx, node)->attr;
@@ -26,14 +26,14 @@ static sci_id spread_reduced(const sci_ad *ad, sci_id node, sci_id adjoint) {
 }
 
 void sci_reverse_sum(sci_sweep *sweep, sci_id node, sci_id adjoint) {
-  sci_contribute(sweep, sci_arg(sweep->ad->cx, node, 0), spread_reduced(sweep->ad, node, adjoint));
+  sci_contribute(sweep, sci_arg(sweep->ad->cx, node, 0), sci_spread_sum(sweep->ad, node, adjoint));
 }
 
 static void reverse_extremum(sci_sweep *sweep, sci_id node, sci_id adjoint, sci_xop op) {
   sc_context *cx = sweep->ad->cx;
   sci_id arg = sci_arg(cx, node, 0);
   sci_id shares = sci_extremum_shares(sweep->ad, op, arg, node, sci_node_at(cx, node)->attr);
-  sci_contribute(sweep, arg, sci_make2(cx, SCI_OP_mul, spread_reduced(sweep->ad, node, adjoint), shares));
+  sci_contribute(sweep, arg, sci_make2(cx, SCI_OP_mul, sci_spread_sum(sweep->ad, node, adjoint), shares));
 }
 
 void sci_reverse_max(sci_sweep *sweep, sci_id node, sci_id adjoint) {
