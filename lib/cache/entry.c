@@ -7,7 +7,7 @@
 #ifdef SCALY_CACHE
 #include <zlib.h>
 
-enum { VERSION = 1, COMPRESS_ABOVE = 256 << 10, LEVEL = 1, MOST_KERNELS = 1 << 20, MOST_SYMBOLS = 1 << 16 };
+enum { VERSION = 2, COMPRESS_ABOVE = 256 << 10, LEVEL = 1, RAW = -15, MEMORY = 8, MOST_KERNELS = 1 << 20, MOST_SYMBOLS = 1 << 16 };
 static const char magic[8] = "scalyjit";
 
 /* In the byte order of the machine, as everything that an entry holds. Tables follow: sizes of the descriptions, entry points, the
@@ -64,9 +64,18 @@ static void put_tables(writer *w, const sci_cache_entry *e) {
   align(w);
 }
 
+/* Streams without a header and a checksum of their own: the entry's covers them. */
+static size_t deflate_blob(unsigned char *to, size_t room, const sci_image *im) {
+  z_stream z = {.next_in = (Bytef *)(uintptr_t)im->blob, .avail_in = (uInt)im->size, .next_out = to, .avail_out = (uInt)room};
+  if (deflateInit2(&z, LEVEL, Z_DEFLATED, RAW, MEMORY, Z_DEFAULT_STRATEGY) != Z_OK) return 0;
+  bool whole = deflate(&z, Z_FINISH) == Z_STREAM_END;
+  deflateEnd(&z);
+  return whole ? z.total_out : 0;
+}
+
 static size_t put_blob(unsigned char *to, size_t room, const sci_image *im, bool *compressed) {
-  uLongf packed = (uLongf)room;
-  *compressed = im->size > COMPRESS_ABOVE && compress2(to, &packed, im->blob, (uLong)im->size, LEVEL) == Z_OK && packed < im->size;
+  size_t packed = im->size > COMPRESS_ABOVE ? deflate_blob(to, room, im) : 0;
+  *compressed = packed && packed < im->size;
   if (*compressed) return packed;
   memcpy(to, im->blob, im->size);
   return im->size;
@@ -187,8 +196,12 @@ bool sci_cache_unpack(const sci_cache_entry *e, unsigned char *to) {
     memcpy(to, e->stored, e->image.size);
     return true;
   }
-  uLongf n = (uLongf)e->image.size;
-  return uncompress(to, &n, e->stored, (uLong)e->stored_size) == Z_OK && n == e->image.size;
+  z_stream z = {.next_in = (Bytef *)(uintptr_t)e->stored, .avail_in = (uInt)e->stored_size, .next_out = to,
+                .avail_out = (uInt)e->image.size};
+  if (inflateInit2(&z, RAW) != Z_OK) return false;
+  bool whole = inflate(&z, Z_FINISH) == Z_STREAM_END && z.total_out == e->image.size;
+  inflateEnd(&z);
+  return whole;
 }
 #else
 void *sci_cache_encode(const sci_cache_entry *e, size_t *size) {

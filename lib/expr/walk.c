@@ -15,28 +15,35 @@ typedef struct visit {
 static void visit_node(visit *v, sci_id id) {
   uint64_t **page = &v->pages[id >> SCI_NODE_CHUNK_BITS];
   if (!*page) *page = SCI_ZEROS(&v->cx->env.scratch, uint64_t, PAGE_WORDS);
-  uint64_t *word = &(*page)[id / 64 % PAGE_WORDS], bit = (uint64_t)1 << id % 64;
-  v->n_reached += !(*word & bit);
-  *word |= bit;
+  (*page)[id / 64 % PAGE_WORDS] |= (uint64_t)1 << id % 64;
 }
 
-static void visit_operands(visit *v, sci_id id) {
-  const sci_node *n = sci_node_at(v->cx, id);
-  const sci_id *args = sci_args(v->cx, n);
-  for (uint32_t i = 0; i < n->n_args; i++) visit_node(v, args[i]);
+/* The nodes of one word, whose operands are often in it, too: so it is kept out of memory meanwhile. */
+static void sweep_word(visit *v, uint64_t *word, uint32_t number) {
+  uint64_t all = *word;
+  for (uint64_t left = all; left;) {
+    uint32_t bit = 63 - (uint32_t)__builtin_clzll(left);
+    left &= ~((uint64_t)1 << bit);
+    const sci_node *n = sci_node_at(v->cx, number << 6 | bit);
+    const sci_id *args = sci_args(v->cx, n);
+    for (uint32_t i = 0; i < n->n_args; i++) {
+      if (args[i] >> 6 != number) {
+        visit_node(v, args[i]);
+        continue;
+      }
+      uint64_t operand = (uint64_t)1 << args[i] % 64;
+      left |= operand & ~all;
+      all |= operand;
+    }
+  }
+  *word = all;
+  v->n_reached += (uint32_t)__builtin_popcountll(all);
 }
 
 static void sweep(visit *v) {
-  for (uint32_t p = v->n_pages; p-- > 0;) {
-    for (uint32_t w = PAGE_WORDS; v->pages[p] && w-- > 0;) {
-      uint64_t done = 0, word;
-      while ((word = v->pages[p][w] & ~done)) {
-        uint32_t bit = 63 - (uint32_t)__builtin_clzll(word);
-        done |= (uint64_t)1 << bit;
-        visit_operands(v, p << SCI_NODE_CHUNK_BITS | w << 6 | bit);
-      }
-    }
-  }
+  for (uint32_t p = v->n_pages; p-- > 0;)
+    for (uint32_t w = PAGE_WORDS; v->pages[p] && w-- > 0;)
+      if (v->pages[p][w]) sweep_word(v, &v->pages[p][w], p << (SCI_NODE_CHUNK_BITS - 6) | w);
 }
 
 static sci_order collect(const visit *v) {
