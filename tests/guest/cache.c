@@ -177,6 +177,46 @@ static bool hits(const char *text, const sc_jit_options *options) {
   return hit;
 }
 
+/* Every fact of a target that lowering or code generation may read, one at a time. */
+static void target_facts(sc_jit_options o) {
+  sc_target t;
+  sc_lower_options lower = {.target = &t};
+  o.lower = &lower;
+  for (int fact = 0; fact < 8; fact++) {
+    sc_target_preset("native", &t);
+    switch (fact) {
+    case 0: t.lanes = t.lanes == 2 ? 4 : 2; break;
+    case 1: t.vector_registers += 16; break;
+    case 2: t.fma_units += 1; break;
+    case 3: t.fma_latency += 1; break;
+    case 4: t.fast_fma = !t.fast_fma; break;
+    case 5: t.gathers_pay = !t.gathers_pay; break;
+    case 6: t.l1_bytes *= 2; break;
+    case 7: t.l2_bytes *= 2; break;
+    }
+    CHECK(!hits(plain, &o) && hits(plain, &o), "fact %d of the target", fact);
+  }
+}
+
+static void requests(sc_jit_options *o) {
+  sc_options derive = {.strict_nan = false};
+  sc_request r = SC_SPHESS("s", "x", SC_TRIANGLE_FULL);
+  o->requests = &r;
+  o->n_requests = 1;
+  static const char cubes[] = "expr.func @f(%x: tensor<6xfloat64>) -> (%y, %s) { return %x, sum(mul(%x, mul(%x, %x))) }";
+  CHECK(!hits(cubes, o) && hits(cubes, o), "a sparse Hessian");
+  r.triangle = SC_TRIANGLE_LOWER;
+  CHECK(!hits(cubes, o) && hits(cubes, o), "its triangle");
+  r.layout = SC_CSR;
+  CHECK(!hits(cubes, o) && hits(cubes, o), "its layout");
+  o->derive = &derive;
+  derive.nonsmooth = SC_NONSMOOTH_ERROR;
+  CHECK(!hits(cubes, o) && hits(cubes, o), "what is done with kinks");
+  o->requests = NULL;
+  o->n_requests = 0;
+  o->derive = NULL;
+}
+
 static void keys(void *arg) {
   sc_jit_options o = {.cache_dir = arg};
   sc_lower_options lower = {.rounding = SC_ROUNDING_STRICT};
@@ -211,6 +251,11 @@ static void keys(void *arg) {
   CHECK(!hits(plain, &o) && hits(plain, &o), "bisect");
   lower = (sc_lower_options){.vector_libm = SC_VECTOR_LIBM_NONE};
   CHECK(!hits(plain, &o) && hits(plain, &o), "the vector library");
+  lower = (sc_lower_options){.vector_accuracy = 1.0};
+  CHECK(!hits(plain, &o) && hits(plain, &o), "the accuracy of vector routines");
+  lower = (sc_lower_options){.rounding = SC_ROUNDING_DEFAULT};
+  CHECK(hits(plain, &o), "options that say what is so without them");
+  target_facts(o);
   lower = (sc_lower_options){.target = &target};
   sc_target_preset("x86-64", &target);
   bool runs = target.isa == SC_ISA_X86_64;
@@ -236,6 +281,8 @@ static void keys(void *arg) {
   sc_options derive = {.strict_nan = true};
   o.derive = &derive;
   CHECK(!hits(plain, &o) && hits(plain, &o), "how it is derived");
+  o.derive = NULL;
+  requests(&o);
   o = (sc_jit_options){.cache_dir = arg, .rebuild = true};
   CHECK(!hits(plain, &o), "rebuild");
   o = (sc_jit_options){.cache_dir = arg, .tier = SC_TIER_FAST};
