@@ -7,9 +7,9 @@
 #include "lib/ad/jacobian.h"
 
 enum {
-  MIN_PLACES = 64, /* smaller matrices become straight-line code */
+  MIN_PLACES = 12,
   MAX_PERIOD = 32,
-  MIN_ROWS = 8,
+  MIN_ROWS = 4,
   MAX_LOOSE = 32, /* places outside of bands */
   MAX_PARTS = 64,
 };
@@ -20,7 +20,8 @@ typedef struct banding {
   sc_dtype dtype;
   const sci_sources *s;
   sci_id parts[MAX_PARTS];
-  uint32_t n_parts, n_loose;
+  uint32_t n_parts;
+  int64_t n_loose;
 } banding;
 
 static int32_t source_of(const banding *b, int64_t place) {
@@ -104,5 +105,6 @@ sci_id sci_band_values(sci_assembly *a, sc_dtype dtype, const sci_sources *s) {
     if (!add_part(&b, k, rows, period)) return SCI_NONE;
     k += rows * period;
   }
+  if (4 * b.n_loose > s->n) return SCI_NONE;
   return sci_make_join(b.cx, SCI_X_concat, b.parts, b.n_parts, 0);
 }
