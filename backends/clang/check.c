@@ -1,11 +1,10 @@
 /* Owns the check itself: source and probes through libclang, sparsity tables read back from the header, problems reported. */
-#include <clang-c/Index.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/clang/clang.h"
+#include "backends/clang/tree.h"
 #include "lib/module/module.h"
 
 /* ---- texts ---- */
@@ -142,11 +141,7 @@ static CXTranslationUnit parse(job *j, const char *name, const sci_clang_text *t
 
 /* ---- tables ---- */
 
-typedef struct numbers {
-  int32_t *data;
-  size_t n, room;
-  bool failed;
-} numbers;
+typedef sci_clang_numbers numbers;
 
 typedef struct search {
   const char *name;
@@ -192,6 +187,15 @@ static enum CXChildVisitResult find_list(CXCursor c, CXCursor parent, CXClientDa
   return CXChildVisit_Break;
 }
 
+/* False: there is no table of that name. */
+static bool find_table(CXTranslationUnit unit, const char *name, numbers *out) {
+  search s = {.name = name};
+  *out = (numbers){.n = 0};
+  clang_visitChildren(clang_getTranslationUnitCursor(unit), find_variable, &s);
+  if (s.has) clang_visitChildren(s.found, find_list, out);
+  return s.has;
+}
+
 /* The table of an ending, `n` values of it; false: it is not there, or has another length. */
 static bool read_table(job *j, CXTranslationUnit unit, const sci_clang_port *p, const char *ending, long long n, numbers *out) {
   char name[512];
@@ -199,12 +203,9 @@ static bool read_table(job *j, CXTranslationUnit unit, const sci_clang_port *p, 
     snprintf(name, sizeof name, "%s_%s", p->name, ending);
   else
     snprintf(name, sizeof name, "%s_%s_%s", j->module.entries[0].name, p->name, ending);
-  search s = {.name = name};
-  *out = (numbers){.n = 0};
-  clang_visitChildren(clang_getTranslationUnitCursor(unit), find_variable, &s);
-  if (s.has) clang_visitChildren(s.found, find_list, out);
-  if (s.has && !out->failed && out->n == (size_t)(n ? n : 1)) return true;
-  problem(j, j->header_path, 0, s.has ? "the table %s has another length than the module declares" : "there is no table %s", name);
+  bool has = find_table(unit, name, out);
+  if (has && !out->failed && out->n == (size_t)(n ? n : 1)) return true;
+  problem(j, j->header_path, 0, has ? "the table %s has another length than the module declares" : "there is no table %s", name);
   return false;
 }
 
@@ -231,26 +232,40 @@ static void check_tables(job *j, CXTranslationUnit unit, const sci_clang_port *p
     if (digest != p->digest || (!coo && !expands(&pointers, csc ? &cols : &rows, p->count)))
       problem(j, j->header_path, 0, "the tables of %s are not those that the module declares", p->name);
   }
+  char variable[160], of[512];
+  snprintf(variable, sizeof variable, "scaly_other_%s", p->name);
+  snprintf(of, sizeof of, "%s_%s_%s", j->module.entries[0].name, p->name, csc ? "rows" : "cols");
+  if (!coo && !j->cpp && !sci_clang_is_set_to(unit, variable, of))
+    problem(j, j->header_path, 0, "%s_%s_%s is not %s", j->module.entries[0].name, p->name, csc ? "rowind" : "colind", of);
   free(rows.data);
   free(cols.data);
   free(pointers.data);
 }
 
-/* ---- the call hands the buffers over in order ---- */
+/* ---- what the trees say ---- */
 
-static void check_order(job *j, const sci_clang_entry *e, bool outputs) {
-  sci_clang_text want = {.n = 0};
-  bool first = true;
-  for (size_t i = 0; i < e->n; i++) {
-    if (e->ports[i].is_output != outputs) continue;
-    sci_clang_put(&want, "%s%s%sdata", first ? "{" : ", ", e->ports[i].name, j->cpp ? "." : "->");
-    first = false;
+static void check_order(job *j, CXTranslationUnit unit, const sci_clang_entry *e) {
+  char name[300] = "call";
+  if (!j->cpp) snprintf(name, sizeof name, "%s_call", e->name);
+  if (!sci_clang_hands_over_in_order(unit, j->cpp ? e->name : NULL, name, e->n)) problem(j, j->header_path, 0, "%s does not hand over inputs and outputs in order", name);
+}
+
+static void report_query(void *user, const char *message) {
+  job *j = user;
+  problem(j, j->path, 0, "%s", message);
+}
+
+static void check_queries(job *j, CXTranslationUnit unit) {
+  for (size_t i = 0; i < j->module.n; i++) {
+    const sci_clang_entry *e = &j->module.entries[i];
+    char name[300];
+    numbers patterns;
+    if (!e->casadi) continue;
+    snprintf(name, sizeof name, "%s_patterns", e->name);
+    if (!find_table(unit, name, &patterns)) problem(j, j->path, 0, "there is no table %s", name);
+    else sci_clang_check_casadi(e, unit, &patterns, report_query, j);
+    free(patterns.data);
   }
-  sci_clang_put(&want, "};");
-  bool hidden = j->cpp && strstr(j->header_text.data, " scaly_"); /* parameters that would hide a member have other names */
-  if (!first && !hidden && !want.failed && !strstr(j->header_text.data, want.data))
-    problem(j, j->header_path, 0, "%s does not hand over the %s in order", j->cpp ? "call" : "the call", outputs ? "outputs" : "inputs");
-  sci_clang_text_free(&want);
 }
 
 /* ---- all of it ---- */
@@ -258,6 +273,7 @@ static void check_order(job *j, const sci_clang_entry *e, bool outputs) {
 static void check_source(job *j) {
   for (int cpp = 0; cpp < 2; cpp++) {
     CXTranslationUnit unit = parse(j, j->path, NULL, cpp);
+    if (unit && !cpp) check_queries(j, unit);
     if (unit) clang_disposeTranslationUnit(unit);
   }
 }
@@ -279,10 +295,10 @@ static void check_header(job *j) {
     if (unit && cpp == j->cpp)
       for (size_t i = 0; i < e->n; i++)
         if (e->ports[i].is_output && *e->ports[i].layout) check_tables(j, unit, &e->ports[i]);
+    if (unit && cpp == j->cpp && typed) check_order(j, unit, e);
     if (unit) clang_disposeTranslationUnit(unit);
     sci_clang_text_free(&probe);
   }
-  for (int outputs = 0; typed && outputs < 2; outputs++) check_order(j, e, outputs);
 }
 
 /* The header beside the source: the C++ one when the source includes none. */

@@ -35,12 +35,29 @@ static void put_c_typed(sci_clang_text *out, const sci_clang_entry *e, size_t nu
   sci_clang_put(out, "%s_workspace_t*) = %s_call;\n", e->name, e->name);
 }
 
+/* The tables of a sparse output: how long each is declared, and what the one that has two names is. `scope` and `joint` make "f_" or "f::". */
+static void put_tables(sci_clang_text *out, const char *scope, const char *joint, const sci_clang_port *p, bool cpp) {
+  bool csc = !strcmp(p->layout, "csc"), coo = !strcmp(p->layout, "coo");
+  const char *names[] = {"rows", "cols", csc ? "colptr" : "rowptr"}, *assertion = cpp ? "static_assert" : "_Static_assert";
+  long long lengths[] = {p->count, p->count, (csc ? p->ncol : p->nrow) + 1};
+  for (int i = 0; i < (coo ? 2 : 3); i++)
+    sci_clang_put(out, "%s(sizeof(%s%s%s_%s) == %lldu * sizeof(int32_t), \"the table %s_%s has another length than the module declares\");\n", assertion, scope,
+                  joint, p->name, names[i], elements(lengths[i]), p->name, names[i]);
+  const char *other = csc ? "rowind" : "colind", *same = csc ? "rows" : "cols";
+  if (!coo && cpp)
+    sci_clang_put(out, "static_assert(&%s::%s_%s == &%s::%s_%s, \"%s_%s is not %s_%s\");\n", scope, p->name, other, scope, p->name, same, p->name, other,
+                  p->name, same);
+  else if (!coo)
+    sci_clang_put(out, "const int32_t* scaly_other_%s = %s_%s_%s;\n", p->name, scope, p->name, other);
+}
+
 static void put_c_counts(sci_clang_text *out, const sci_clang_entry *e) {
   for (size_t i = 0; i < e->n; i++) {
     const sci_clang_port *p = &e->ports[i];
     if (!p->is_output || !*p->layout) continue;
     sci_clang_put(out, "_Static_assert(%s_%s_NNZ == %lld && %s_%s_NROW == %lld && %s_%s_NCOL == %lld, \"the counts of %s are not what the module declares\");\n",
               e->name, p->name, p->count, e->name, p->name, p->nrow, e->name, p->name, p->ncol, p->name);
+    put_tables(out, e->name, "_", p, false);
   }
 }
 
@@ -83,9 +100,10 @@ void sci_clang_put_cpp_probe(sci_clang_text *out, const sci_clang_module *m, con
               i ? e->name : "", i ? "_" : "", e->workspace, e->name);
     for (size_t k = 0; i == 0 && k < e->n; k++) {
       const sci_clang_port *p = &e->ports[k];
-      if (p->is_output && *p->layout)
-        sci_clang_put(out, "static_assert(%s::%s_NNZ == %lld && %s::%s_NROW == %lld && %s::%s_NCOL == %lld, \"the counts of %s are not what the module declares\");\n",
-                  scope, p->name, p->count, scope, p->name, p->nrow, scope, p->name, p->ncol, p->name);
+      if (!p->is_output || !*p->layout) continue;
+      sci_clang_put(out, "static_assert(%s::%s_NNZ == %lld && %s::%s_NROW == %lld && %s::%s_NCOL == %lld, \"the counts of %s are not what the module declares\");\n",
+                scope, p->name, p->count, scope, p->name, p->nrow, scope, p->name, p->ncol, p->name);
+      put_tables(out, scope, "::", p, true);
     }
     if (typed && !e->casadi) put_cpp_typed(out, e);
   }
