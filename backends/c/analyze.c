@@ -24,7 +24,7 @@ static bool repeats(const c_render *r, const sci_value *x) {
 
 static c_name_use *use_of(c_render *r, sci_name n) {
   c_name_use *use = &r->names[n];
-  if (use->proc != r->proc) *use = (c_name_use){.proc = r->proc, .negation = SCI_NIL};
+  if (use->proc != r->proc) *use = (c_name_use){.proc = r->proc, .value = SCI_NIL};
   return use;
 }
 
@@ -34,6 +34,11 @@ static void count_name(c_render *r, sci_name n, c_place place) {
   use->last = place;
 }
 
+static void push_operands(c_render *r, sci_val v) {
+  const sci_value *x = &r->s->values[v];
+  for (int i = sci_ops[x->op].arity; i-- > 0;) sci_vec_push(&r->env->scratch, &r->walk, x->args[i]);
+}
+
 /* Visits every part that is printed, once. Parts used again go to r->shared. `place` NULL: uses are not counted. */
 static void walk_value(c_render *r, sci_val root, const c_place *place) {
   sci_vec_push(&r->env->scratch, &r->walk, root);
@@ -41,8 +46,7 @@ static void walk_value(c_render *r, sci_val root, const c_place *place) {
     sci_val v = r->walk.data[--r->walk.n];
     const sci_value *x = &r->s->values[v];
     if (x->kind == SCI_V_NAME && place) count_name(r, x->args[0], *place);
-    if (x->kind == SCI_V_NAME && place && use_of(r, x->args[0])->negation != SCI_NIL)
-      sci_vec_push(&r->env->scratch, &r->walk, r->s->values[use_of(r, x->args[0])->negation].args[0]);
+    if (x->kind == SCI_V_NAME && place && use_of(r, x->args[0])->value != SCI_NIL) push_operands(r, use_of(r, x->args[0])->value);
     if (x->kind == SCI_V_CONST && place) sci_c_note_constant(r, v);
     if (x->kind != SCI_V_OP) continue;
     if (r->seen[v] == r->epoch && !repeats(r, x)) {
@@ -50,7 +54,7 @@ static void walk_value(c_render *r, sci_val root, const c_place *place) {
       continue;
     }
     r->seen[v] = r->epoch;
-    for (int i = sci_ops[x->op].arity; i-- > 0;) sci_vec_push(&r->env->scratch, &r->walk, x->args[i]);
+    push_operands(r, v);
   }
 }
 
@@ -165,7 +169,7 @@ static uint8_t analyze_stmt(c_render *r, const sci_stmt *st, c_place here) {
     note_write(r, st->buf, here.at);
     return r->shared.n ? C_SHARES : 0;
   case SCI_S_ASSIGN:
-    if (use_of(r, st->name)->negation != SCI_NIL) return C_DEAD;
+    if (use_of(r, st->name)->value != SCI_NIL) return C_DEAD;
     /* A mutable name may be read by an earlier statement of a loop around this one. */
     if (!use_of(r, st->name)->uses && !r->s->names[st->name].is_mutable) return C_DEAD;
     walk_stmt(r, st, &here);
@@ -188,20 +192,65 @@ static bool analyze_block(c_render *r, sci_block block) {
   return live;
 }
 
-/* A name for the negative of a name is worth no line of its own. */
-static bool is_negation(const c_render *r, const sci_stmt *st) {
-  if (!sci_is_let(r->s, st) || st->kind != SCI_S_ASSIGN) return false;
-  const sci_value *x = &r->s->values[st->value];
-  if (x->kind != SCI_V_OP || x->op != SCI_OP_neg || !sci_is_float((sc_dtype)x->dtype)) return false;
-  const sci_value *of = &r->s->values[x->args[0]];
-  return of->kind == SCI_V_NAME && !r->s->names[of->args[0]].is_mutable;
+/* ---- names that are not worth a line ---- */
+
+typedef struct counting {
+  c_render *r;
+  uint32_t block;
+} counting;
+
+static void count_written(void *user, sci_val v, bool is_index) {
+  counting *c = user;
+  c_render *r = c->r;
+  (void)is_index;
+  sci_vec_push(&r->env->scratch, &r->walk, v);
+  while (r->walk.n) {
+    v = r->walk.data[--r->walk.n];
+    const sci_value *x = &r->s->values[v];
+    if (x->kind == SCI_V_OP) push_operands(r, v);
+    if (x->kind != SCI_V_NAME) continue;
+    c_name_use *use = use_of(r, x->args[0]);
+    use->written++;
+    use->is_spread |= use->home != c->block;
+  }
 }
 
-static void find_negations(c_render *r, sci_block block) {
+static void count_block(c_render *r, sci_block block) {
+  counting c = {r, ++r->n_blocks};
   for (uint32_t i = 0; i < block.n; i++) {
     const sci_stmt *st = &block.stmts[i];
-    if (is_negation(r, st)) use_of(r, st->name)->negation = st->value;
-    if (st->kind == SCI_S_LOOP) find_negations(r, st->loop->body);
+    sci_stmt_values(st, count_written, &c);
+    if (st->kind == SCI_S_LOAD || (st->kind == SCI_S_ASSIGN && st->declare)) use_of(r, st->name)->home = c.block;
+    if (st->kind == SCI_S_LOAD) use_of(r, st->name)->is_load = 1;
+    if (st->kind == SCI_S_LOOP) count_block(r, st->loop->body);
+  }
+}
+
+/* A constant, or a name that means the same everywhere and has a line in any case. */
+static bool stays(c_render *r, sci_val v) {
+  const sci_value *x = &r->s->values[v];
+  if (x->kind == SCI_V_CONST) return true;
+  if (x->kind != SCI_V_NAME || r->s->names[x->args[0]].is_mutable) return false;
+  const c_name_use *use = use_of(r, x->args[0]);
+  return use->value == SCI_NIL && (!use->is_load || use->written > 1);
+}
+
+/* The negative of a name, and a sum, difference or product of two names that is used twice, nearby. */
+static bool is_short(c_render *r, const sci_stmt *st) {
+  if (!sci_is_let(r->s, st) || st->kind != SCI_S_ASSIGN) return false;
+  const sci_value *x = &r->s->values[st->value];
+  if (x->kind != SCI_V_OP || !sci_is_float((sc_dtype)x->dtype)) return false;
+  const c_name_use *use = use_of(r, st->name);
+  if (x->op == SCI_OP_neg) return r->s->values[x->args[0]].kind == SCI_V_NAME && stays(r, x->args[0]);
+  bool simple = x->op == SCI_OP_add || x->op == SCI_OP_sub || x->op == SCI_OP_mul;
+  return simple && use->written == 2 && !use->is_spread && stays(r, x->args[0]) && stays(r, x->args[1]);
+}
+
+static void find_short(c_render *r, sci_block block) {
+  for (uint32_t i = 0; i < block.n; i++) {
+    const sci_stmt *st = &block.stmts[i];
+    if (is_short(r, st)) use_of(r, st->name)->value = st->value;
+    if (st->kind == SCI_S_LOOP) find_short(r, st->loop->body);
   }
 }
 
@@ -212,6 +261,8 @@ void sci_c_analyze(c_render *r, const sci_proc *proc) {
   r->vector.n_blocks = 0;
   r->calls_with_w = false;
   r->pointers.n = r->loop_pointers.n = r->active.n = 0;
-  find_negations(r, proc->body);
+  count_block(r, proc->body);
+  find_short(r, proc->body);
+  r->n_blocks = 0;
   analyze_block(r, proc->body);
 }

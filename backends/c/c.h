@@ -34,7 +34,7 @@ typedef struct c_needs {
   bool helper[SCI_OP_COUNT][SC_DTYPE_COUNT]; /* by operand dtype */
   bool cast[SC_DTYPE_COUNT][SC_DTYPE_COUNT]; /* from, to */
   bool called[SCI_OP_COUNT];                 /* math routines */
-  bool fma[SC_DTYPE_COUNT];
+  bool fma[SC_DTYPE_COUNT]; /* of scalars */
   bool restrict_;                            /* the macro for it */
   bool math; /* anything of math.h */
 } c_needs;
@@ -64,7 +64,10 @@ typedef struct c_name_use {
   uint32_t uses; /* occurrences in the text */
   c_place last;  /* of the statement that has the last one counted */
   const sci_stmt *load; /* inlined: the load to print instead */
-  sci_val negation;     /* what the name stands for is -x: that is printed wherever it is used; SCI_NIL: it is not */
+  sci_val value;        /* so short that it is printed wherever the name is used; SCI_NIL: the name is */
+  uint32_t written;     /* occurrences, before any value is printed in place of its name */
+  uint32_t home;        /* the block that defines it */
+  uint8_t is_load, is_spread; /* defined by a load; used in other blocks */
 } c_name_use;
 
 typedef struct c_buf_use {
@@ -126,6 +129,7 @@ typedef struct c_lanes {
 typedef struct c_render {
   sci_env *env;
   sci_file_names names_taken;
+  int widths[SC_FLOAT32 + 1]; /* different numbers of lanes in the file, by dtype */
   sci_index own_index, constant_index;
   SCI_VEC(c_own_name) own_names;
   c_unit *units;
@@ -227,6 +231,7 @@ bool sci_c_has_lanes(const c_render *r, const sci_loop *l);
 /* The type of a local's elements: vectors where it has lanes, in the workspace those that need no alignment. */
 const char *sci_c_local_type(c_render *r, const sci_local *l);
 void sci_c_put_lane_loop(c_render *r, const sci_loop *l, void (*body)(c_render *, const sci_loop *));
+void sci_c_find_widths(c_render *r); /* of all units: before anything is printed */
 const char *sci_c_fma_name(c_render *r, sc_dtype dtype, int lanes); /* lanes 1: of scalars */
 bool sci_c_varies(c_render *r, sci_val v); /* a vector */
 bool sci_c_name_varies(const c_render *r, sci_name n);

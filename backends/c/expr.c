@@ -271,7 +271,6 @@ static void put_lane_select(c_render *r, const sci_value *x, int least) {
 
 /* A macro that widens what is the same for all lanes. */
 static void put_lane_fma(c_render *r, const sci_value *x) {
-  r->needs.fma[x->dtype] = true;
   put_text(r, sci_c_fma_name(r, (sc_dtype)x->dtype, 1 << (r->vector.type - r->needs.lanes[x->dtype])));
   put_call(r, x);
 }
@@ -408,8 +407,8 @@ static void drain(c_render *r, size_t base) {
       const c_name_use *use = &r->names[x->args[0]];
       if (use->proc == r->proc && use->load)
         put_loaded(r, use->load, it.least);
-      else if (use->proc == r->proc && use->negation != SCI_NIL)
-        push_value(r, use->negation, it.least, false);
+      else if (use->proc == r->proc && use->value != SCI_NIL)
+        push_value(r, use->value, it.least, false);
       else
         put_text(r, r->m->name_names[x->args[0]]);
       break;

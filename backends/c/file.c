@@ -113,6 +113,7 @@ static void render(c_render *r, sci_text *source, sci_text *header) {
   sci_text_init(source, scratch);
   sci_text_init(header, scratch);
   r->out = &body;
+  sci_c_find_widths(r);
   for (size_t i = 0; i < r->n_units; i++) {
     if (i) sci_put_char(&body, '\n');
     start_unit(r, &r->units[i]);

@@ -81,14 +81,15 @@ void sci_c_put_fma(c_render *r, sci_text *out) {
   const char *builtin = r->o->dialect == SC_DIALECT_GNU ? "__builtin_" : "";
   bool any = false;
   for (size_t d = 0; d < sizeof fmas / sizeof *fmas; d++) {
-    if (!r->needs.fma[d]) continue;
-    any = true;
-    const char *macro = sci_c_fma_name(r, (sc_dtype)d, 1);
-    bool lanes = false; /* of these, too */
+    bool lanes = false, scalars = r->needs.fma[d];
     for (int k = 1; k < 5; k++) lanes |= d <= SC_FLOAT32 && r->needs.lanes[d][k].op[SCI_OP_fma];
-    const char *told = !lanes ? "" : d == SC_FLOAT32 ? "#define SCALY_FUSES_F32\n" : "#define SCALY_FUSES_F64\n";
-    sci_putf(out, "#if %s\n%s#define %s(a, b, c) %s%s(a, b, c)\n#else\n#define %s(a, b, c) ((a) * (b) + (c))\n#endif\n", fmas[d].condition,
-             told, macro, builtin, fmas[d].function, macro);
+    if (!lanes && !scalars) continue;
+    any = true;
+    const char *macro = scalars ? sci_c_fma_name(r, (sc_dtype)d, 1) : NULL;
+    sci_putf(out, "#if %s\n", fmas[d].condition);
+    if (lanes) sci_put(out, d == SC_FLOAT32 ? "#define SCALY_FUSES_F32\n" : "#define SCALY_FUSES_F64\n");
+    if (scalars) sci_putf(out, "#define %s(a, b, c) %s%s(a, b, c)\n#else\n#define %s(a, b, c) ((a) * (b) + (c))\n", macro, builtin, fmas[d].function, macro);
+    sci_put(out, "#endif\n");
   }
   if (any) sci_put_char(out, '\n');
 }

@@ -84,11 +84,29 @@ void sci_c_put_type(c_render *r, sc_dtype dtype, bool varies) {
   }
 }
 
-/* FMA, FMA8, and with an F behind for float32. */
+static void note_widths(c_render *r, sci_block block, unsigned seen[SC_FLOAT32 + 1]) {
+  for (uint32_t i = 0; i < block.n; i++) {
+    const sci_loop *l = block.stmts[i].kind == SCI_S_LOOP ? block.stmts[i].loop : NULL;
+    if (l && sci_c_has_lanes(r, l)) seen[l->of] |= (unsigned)type_of(r, (sc_dtype)l->of, l->lanes).lanes;
+    if (l) note_widths(r, l->body, seen);
+  }
+}
+
+void sci_c_find_widths(c_render *r) {
+  unsigned seen[SC_FLOAT32 + 1] = {0};
+  for (size_t i = 0; i < r->n_units; i++)
+    for (uint32_t k = 0; k < r->units[i].p->n_procs; k++) note_widths(r, r->units[i].p->procs[k]->body, seen);
+  for (int d = 0; d <= SC_FLOAT32; d++)
+    for (unsigned bit = 1; bit <= seen[d]; bit <<= 1) r->widths[d] += (seen[d] & bit) != 0;
+}
+
+/* FMA, with an F behind for float32. Where there are several, a number says of how many lanes; a file has few FMAs of scalars beside those in
+ * lanes, so the latter, when they are all alike, are the ones without. */
 const char *sci_c_fma_name(c_render *r, sc_dtype dtype, int lanes) {
-  char stem[16];
-  if (lanes > 1) snprintf(stem, sizeof stem, "FMA%s%d", dtype == SC_FLOAT32 ? "F" : "", lanes);
-  else snprintf(stem, sizeof stem, "FMA%s", dtype == SC_FLOAT32 ? "F" : "");
+  char stem[24];
+  bool plain = r->widths[dtype] == (lanes > 1);
+  if (plain) snprintf(stem, sizeof stem, "FMA%s", dtype == SC_FLOAT32 ? "F" : "");
+  else snprintf(stem, sizeof stem, "FMA%s%d", dtype == SC_FLOAT32 ? "F" : "", lanes);
   return sci_c_own_name(r, stem);
 }
 
@@ -217,28 +235,56 @@ static void put_array(c_render *r, uint32_t n, uint32_t number) {
   sci_putf(r->out, " %s[%u]", array_name(r, number), n);
 }
 
+/* A list that is too long for a line gets a line per element. */
+static void break_list(c_render *r, size_t begin, const size_t *items, uint32_t n) {
+  enum { WIDTH = 110 };
+  sci_text line_end;
+  if (r->out->n - begin <= WIDTH) return;
+  sci_text_init(&line_end, &r->env->scratch);
+  sci_put_char(&line_end, '\n');
+  for (uint32_t i = 0; i < r->depth; i++) sci_put_n(&line_end, "  ", 2);
+  sci_c_insert(r, r->out->n - 1, &line_end); /* before the brace */
+  sci_put_n(&line_end, "  ", 2);
+  for (uint32_t i = n; i-- > 0;) {
+    if (i) memmove(r->out->data + items[i] - 1, r->out->data + items[i], r->out->n + 1 - items[i]), r->out->n--; /* the blank */
+    sci_c_insert(r, items[i] - (i > 0), &line_end);
+  }
+}
+
+static void put_list(c_render *r, sci_block block, const uint32_t *order, uint32_t n) {
+  size_t begin = r->out->n, items[BLOCK + BLOCK / 2];
+  sci_put_char(r->out, '{');
+  for (uint32_t k = 0; k < n; k++) {
+    if (k) put(r, ", ");
+    items[k] = r->out->n;
+    put_widened(r, block.stmts[order[k]].value);
+  }
+  sci_put_char(r->out, '}');
+  break_list(r, begin, items, n);
+}
+
 /* All elements in one list, or one after the other when some need temporaries of their own. */
 static void put_stored_run(c_render *r, sci_block block, const sci_runs *runs, const sci_run *run, uint32_t from, uint32_t n) {
   uint32_t number = r->vector.n_blocks++;
+  const uint32_t *order = runs->order + run->first + from;
   bool is_list = true;
   for (uint32_t k = 0; k < n; k++) {
-    sci_c_find_shared(r, &block.stmts[runs->order[run->first + from + k]]);
+    sci_c_find_shared(r, &block.stmts[order[k]]);
     is_list &= !r->shared.n;
   }
   put_array(r, n, number);
-  put(r, is_list ? " = {\n" : ";\n");
-  for (uint32_t k = 0; k < n; k++) {
-    const sci_stmt *st = &block.stmts[runs->order[run->first + from + k]];
-    if (!is_list) sci_c_put_temporaries(r, st);
+  if (is_list) put(r, " = "), put_list(r, block, order, n);
+  put(r, ";\n");
+  for (uint32_t k = 0; !is_list && k < n; k++) {
+    const sci_stmt *st = &block.stmts[order[k]];
+    sci_c_put_temporaries(r, st);
     put_indent(r);
-    if (is_list) put(r, "  ");
-    else sci_putf(r->out, "%s[%u] = ", array_name(r, number), k);
+    sci_putf(r->out, "%s[%u] = ", array_name(r, number), k);
     put_widened(r, st->value);
-    put(r, is_list ? ",\n" : ";\n");
-    if (!is_list) sci_c_forget_temporaries(r);
+    put(r, ";\n");
+    sci_c_forget_temporaries(r);
   }
-  if (is_list) put_indent(r), put(r, "};\n");
-  put_block_call(r, &block.stmts[runs->order[run->first + from]], run, n, number, C_LANE_STORE_BLOCK);
+  put_block_call(r, &block.stmts[order[0]], run, n, number, C_LANE_STORE_BLOCK);
 }
 
 static void put_loaded_run(c_render *r, sci_block block, const sci_runs *runs, const sci_run *run, uint32_t from, uint32_t n) {
