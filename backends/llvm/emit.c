@@ -84,7 +84,7 @@ static void make_module(sci_llvm_emitter *e) {
   LLVMDisposeTargetData(layout);
 }
 
-sci_llvm_emitter *sci_llvm_emit(sci_env *env, const sci_program *p, const sci_llvm_machine *target, const char *symbol, bool names,
+sci_llvm_emitter *sci_llvm_emit(sci_env *env, const sci_program *p, const sci_llvm_machine *target, const char *symbol, sci_llvm_style style,
                                 const sci_llvm_emitter *into) {
   sci_arena *scratch = &env->scratch;
   sci_llvm_emitter *e = SCI_NEW(scratch, sci_llvm_emitter);
@@ -92,7 +92,8 @@ sci_llvm_emitter *sci_llvm_emit(sci_env *env, const sci_program *p, const sci_ll
   e->program = p;
   e->store = p->store;
   e->target = target;
-  e->names_shown = names;
+  e->names_shown = style == SCI_LLVM_NAMES;
+  e->asan = style == SCI_LLVM_ASAN;
   e->epoch = 1;
   e->procs = SCI_ZEROS(scratch, LLVMValueRef, p->n_procs);
   e->proc_types = SCI_ZEROS(scratch, LLVMTypeRef, p->n_procs);

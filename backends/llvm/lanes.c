@@ -14,6 +14,10 @@ static unsigned alignment(const sci_llvm_emitter *e, const sci_stmt *st) {
   return (unsigned)sc_dtype_size((sc_dtype)e->store->bufs[st->buf].dtype);
 }
 
+static uint32_t elements_of(LLVMTypeRef type) {
+  return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetVectorSize(type) : 1;
+}
+
 /* Where a lane's element is, `base` being the first lane's. */
 static LLVMValueRef lane_address(sci_llvm_emitter *e, const sci_stmt *st, LLVMValueRef base, int64_t stride, uint32_t lane, int64_t further) {
   LLVMBuilderRef b = sci_llvm_builder(e);
@@ -26,6 +30,7 @@ static LLVMValueRef lane_address(sci_llvm_emitter *e, const sci_stmt *st, LLVMVa
 }
 
 static LLVMValueRef load_from(sci_llvm_emitter *e, const sci_stmt *st, LLVMTypeRef type, LLVMValueRef at, const sci_llvm_storage *storage) {
+  sci_llvm_check(e, at, alignment(e, st), elements_of(type), false);
   LLVMValueRef v = LLVMBuildLoad2(sci_llvm_builder(e), type, at, "");
   LLVMSetAlignment(v, alignment(e, st));
   sci_llvm_mark(e, v, storage);
@@ -33,6 +38,7 @@ static LLVMValueRef load_from(sci_llvm_emitter *e, const sci_stmt *st, LLVMTypeR
 }
 
 static void store_to(sci_llvm_emitter *e, const sci_stmt *st, LLVMValueRef value, LLVMValueRef at, const sci_llvm_storage *storage) {
+  sci_llvm_check(e, at, alignment(e, st), elements_of(LLVMTypeOf(value)), true);
   LLVMValueRef s = LLVMBuildStore(sci_llvm_builder(e), value, at);
   LLVMSetAlignment(s, alignment(e, st));
   sci_llvm_mark(e, s, storage);

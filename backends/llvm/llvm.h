@@ -128,7 +128,7 @@ typedef struct sci_llvm_emitter {
   uint32_t scope_ids, epoch;
   SCI_VEC(sci_val) pending; /* operands still to compute */
 
-  bool names_shown;
+  bool names_shown, asan;
   unsigned md_scope, md_noalias; /* kinds of metadata */
 
   /* the vector loop that is being spelled in lanes */
@@ -149,9 +149,10 @@ typedef struct sci_llvm_emitter {
   sci_llvm_group group[SCI_LLVM_GROUPS];
 } sci_llvm_emitter;
 
-/* emit.c: a program, into a module of its own or, with `into`, behind what that emitter has spelled. `symbol` is the entry's; `names`:
- * decorated for reading. The emitter owns what it made, and is on the cleanup list. */
-sci_llvm_emitter *sci_llvm_emit(sci_env *env, const sci_program *p, const sci_llvm_machine *target, const char *symbol, bool names,
+/* emit.c: a program, into a module of its own or, with `into`, behind what that emitter has spelled. `symbol` is the entry's.
+ * The emitter owns what it made, and is on the cleanup list. */
+typedef enum sci_llvm_style { SCI_LLVM_PLAIN, SCI_LLVM_NAMES, SCI_LLVM_ASAN } sci_llvm_style; /* for reading; with checked accesses */
+sci_llvm_emitter *sci_llvm_emit(sci_env *env, const sci_program *p, const sci_llvm_machine *target, const char *symbol, sci_llvm_style style,
                                 const sci_llvm_emitter *into);
 void sci_llvm_verify(sci_env *env, LLVMModuleRef module); /* before anything is made of it */
 void sci_llvm_emitter_free(void *emitter);
@@ -179,6 +180,8 @@ void sci_llvm_emit_block(sci_llvm_emitter *e, sci_block block);
 
 /* A scalar in every lane. */
 LLVMValueRef sci_llvm_splat(sci_llvm_emitter *e, LLVMBuilderRef b, LLVMValueRef scalar);
+/* In front of an access to n elements of so many bytes: AddressSanitizer's check of each, if that is asked for. */
+void sci_llvm_check(sci_llvm_emitter *e, LLVMValueRef at, uint64_t bytes, uint32_t n, bool store);
 /* What an access touches, for alias analysis. */
 void sci_llvm_mark(sci_llvm_emitter *e, LLVMValueRef access, const sci_llvm_storage *storage);
 void sci_llvm_set_name(sci_llvm_emitter *e, sci_name n, LLVMValueRef value);

@@ -104,10 +104,11 @@ static const char *const *kernel_symbols(sci_env *env, const sci_program *const 
 }
 
 static sci_llvm_emitter *emit_all(sci_env *env, const sci_program *const *programs, const char *const *symbols, size_t n,
-                                  const sci_llvm_machine *target) {
-  sci_llvm_emitter *e = sci_llvm_emit(env, programs[0], target, symbols[0], false, NULL);
+                                  const sci_llvm_machine *target, bool asan) {
+  sci_llvm_style style = asan ? SCI_LLVM_ASAN : SCI_LLVM_PLAIN;
+  sci_llvm_emitter *e = sci_llvm_emit(env, programs[0], target, symbols[0], style, NULL);
   for (size_t i = 1; i < n; i++) {
-    sci_llvm_emitter *guest = sci_llvm_emit(env, programs[i], target, symbols[i], false, e);
+    sci_llvm_emitter *guest = sci_llvm_emit(env, programs[i], target, symbols[i], style, e);
     sci_keep(env, guest);
     sci_llvm_emitter_free(guest);
   }
@@ -140,6 +141,10 @@ static void make_code(sci_env *env, LLVMModuleRef module, LLVMTargetMachineRef m
  * small function is made at once. Instructions. */
 enum { BEST_AT_ONCE = 60 };
 static atomic_bool warm;
+
+static bool is_direct(const sci_compile_request *request) {
+  return !request->linked && !request->asan;
+}
 
 /* Fast code without LLVM, if it is known how; see backends/x86. */
 static bool make_direct(sci_env *env, const sci_program *const *programs, size_t n, sci_code *out) {
@@ -190,7 +195,7 @@ static void make_fast_first(sci_env *env, const sci_compile_request *request, sc
                             const char *const *symbols, size_t n, sci_code *out) {
   later *l = new_later(env, &programs[0]->target, symbols, n);
   sci_defer(env, dispose_later, l);
-  if (request->linked || !make_direct(env, programs, n, out)) {
+  if (!is_direct(request) || !make_direct(env, programs, n, out)) {
     l->module = LLVMCloneModule(e->module);
     make_code(env, e->module, sci_llvm_machine_get(env, &l->target, true, true)->machine, symbols, n, request->linked, out);
   }
@@ -202,12 +207,14 @@ static void compile_programs(sci_env *env, const sci_compile_request *request, s
   const sci_program *const *programs = request->batch ? request->batch : &request->program;
   size_t n = request->batch ? request->n_batch : 1;
   bool fast = request->tier == SC_TIER_FAST;
-  if (fast && !request->linked && make_direct(env, programs, n, out)) return;
+  if (request->asan && !sci_routine("__asan_loadN"))
+    sci_fail(env, SC_ERR_UNAVAILABLE, "AddressSanitizer is not in this process: build the program with -fsanitize=address");
+  if (fast && is_direct(request) && make_direct(env, programs, n, out)) return;
   double t0 = now_ms();
   const sci_llvm_machine *target = sci_llvm_machine_get(env, &programs[0]->target, true, fast);
   double t1 = now_ms();
   const char *const *symbols = kernel_symbols(env, programs, n);
-  sci_llvm_emitter *e = emit_all(env, programs, symbols, n, target);
+  sci_llvm_emitter *e = emit_all(env, programs, symbols, n, target, request->asan);
   out->times.target = t1 - t0;
   out->times.emit = now_ms() - t1;
   if (is_for_later(request, e->module)) {
@@ -265,7 +272,7 @@ static void dispose_message(void *text) {
 
 static void render_program(sci_env *env, const sci_render_request *r, char **out, size_t *size) {
   const sci_llvm_machine *target = sci_llvm_machine_get(env, &r->program->target, false, false);
-  sci_llvm_emitter *e = sci_llvm_emit(env, r->program, target, r->symbol ? r->symbol : r->program->name, true, NULL);
+  sci_llvm_emitter *e = sci_llvm_emit(env, r->program, target, r->symbol ? r->symbol : r->program->name, SCI_LLVM_NAMES, NULL);
   sci_llvm_verify(env, e->module);
   if (r->emit == SC_EMIT_LLVM) {
     char *text = LLVMPrintModuleToString(e->module);

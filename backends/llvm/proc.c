@@ -172,6 +172,7 @@ static void check(sci_llvm_emitter *e, LLVMValueRef pointer, int code, LLVMBasic
 static LLVMValueRef port(sci_llvm_emitter *e, LLVMValueRef array, uint32_t i) {
   LLVMValueRef k = LLVMConstInt(e->i64, i, false);
   LLVMValueRef at = LLVMBuildInBoundsGEP2(sci_llvm_builder(e), e->ptr, array, &k, 1, "");
+  sci_llvm_check(e, at, sizeof(void *), 1, false);
   return LLVMBuildLoad2(sci_llvm_builder(e), e->ptr, at, "");
 }
 

@@ -28,6 +28,19 @@ void sci_llvm_mark(sci_llvm_emitter *e, LLVMValueRef access, const sci_llvm_stor
   LLVMSetMetadata(access, e->md_noalias, g->others);
 }
 
+void sci_llvm_check(sci_llvm_emitter *e, LLVMValueRef at, uint64_t bytes, uint32_t n, bool store) {
+  if (!e->asan) return;
+  LLVMBuilderRef b = sci_llvm_builder(e);
+  const char *name = store ? "__asan_storeN" : "__asan_loadN";
+  LLVMTypeRef operands[] = {e->ptr, e->i64}, type = LLVMFunctionType(LLVMVoidTypeInContext(e->cx), operands, 2, false);
+  LLVMValueRef f = LLVMGetNamedFunction(e->module, name);
+  if (!f) f = LLVMAddFunction(e->module, name, type);
+  for (uint32_t i = 0; i < n; i++) {
+    LLVMValueRef by = LLVMConstInt(e->i64, i * bytes, false), one = LLVMBuildGEP2(b, LLVMInt8TypeInContext(e->cx), at, &by, 1, "");
+    LLVMBuildCall2(b, type, f, (LLVMValueRef[]){one, LLVMConstInt(e->i64, bytes, false)}, 2, "");
+  }
+}
+
 static void emit_load(sci_llvm_emitter *e, const sci_stmt *st) {
   sci_llvm_storage storage;
   LLVMBuilderRef b = sci_llvm_builder(e);
@@ -38,6 +51,7 @@ static void emit_load(sci_llvm_emitter *e, const sci_stmt *st) {
   }
   LLVMValueRef at = sci_llvm_address(e, st->buf, st->index, NULL, &storage);
   sc_dtype dtype = (sc_dtype)e->store->bufs[st->buf].dtype;
+  sci_llvm_check(e, at, sc_dtype_size(dtype), 1, false);
   LLVMValueRef value = LLVMBuildLoad2(b, e->elements[dtype], at, "");
   LLVMSetAlignment(value, (unsigned)sc_dtype_size(dtype));
   sci_llvm_mark(e, value, &storage);
@@ -54,6 +68,7 @@ static void emit_store(sci_llvm_emitter *e, const sci_stmt *st) {
   sc_dtype dtype = (sc_dtype)e->store->bufs[st->buf].dtype;
   if (dtype == SC_BOOL) value = LLVMBuildZExt(b, value, e->elements[SC_BOOL], "");
   sci_llvm_keep(e, st, value, 1);
+  sci_llvm_check(e, at, sc_dtype_size(dtype), 1, true);
   LLVMValueRef store = LLVMBuildStore(b, value, at);
   LLVMSetAlignment(store, (unsigned)sc_dtype_size(dtype));
   sci_llvm_mark(e, store, &storage);

@@ -48,6 +48,10 @@ typedef struct sc_jit_options {
   const char *cache_dir;
   bool rebuild; /* compile in any case, and replace what the cache has */
   unsigned names; /* SC_NAMES_*: which tools are told what the code is called */
+  /* Every load and store of the code is checked by AddressSanitizer, so that a buffer which is too short, or gone, is reported where it is
+   * accessed. The program must be built with -fsanitize=address: SC_ERR_UNAVAILABLE if not. For debugging: such code is several times
+   * slower, and goes past the cache. */
+  bool asan;
 } sc_jit_options;
 
 /* Threads of this process that compile in the background, 0 to 16; 1 unless set. With 0, tier `auto` compiles its best code at once.

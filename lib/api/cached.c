@@ -16,7 +16,7 @@ bool sc_cache_available(void) {
 /* Where something is to be seen of the compilation, it must take place. */
 bool sci_cache_wanted(const sc_jit_options *o, sci_cache_use *use) {
   *use = (sci_cache_use){.dir = NULL};
-  if (!o || !o->cache_dir || o->tier == SC_TIER_FAST) return false;
+  if (!o || !o->cache_dir || o->tier == SC_TIER_FAST || o->asan) return false;
   if (o->lower && (o->lower->dump_after || o->lower->dump || o->lower->verify_each)) return false;
   use->dir = o->cache_dir;
   use->rebuild = o->rebuild;

@@ -57,7 +57,7 @@ static void compile_all(sci_env *env, const sc_program *const *ps, size_t n, con
   sc_tier tier = options ? options->tier : SC_TIER_AUTO;
   if (tier == SC_TIER_AUTO && !sci_background_threads()) tier = SC_TIER_BEST;
   sci_code code = {0};
-  check(env, llvm->compile(env, &(sci_compile_request){.batch = ps, .n_batch = n, .tier = tier}, &code), llvm->name);
+  check(env, llvm->compile(env, &(sci_compile_request){.batch = ps, .n_batch = n, .tier = tier, .asan = options && options->asan}, &code), llvm->name);
   code.times.cache = times.cache;
   code.times.lower = times.lower;
   code.times.plugin = plugin_ms;

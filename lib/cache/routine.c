@@ -10,6 +10,10 @@
 
 typedef void (*routine)(void);
 
+/* AddressSanitizer's, where the process has it: checks of bytes that are about to be accessed. */
+extern void __asan_loadN(uintptr_t address, size_t bytes) __attribute__((weak));
+extern void __asan_storeN(uintptr_t address, size_t bytes) __attribute__((weak));
+
 #define L_CALL(r) {#r, (routine)r}, {#r "f", (routine)r##f},
 #define L_BIN(...)
 #define L_CMP(...)
@@ -24,6 +28,7 @@ static const struct {
 #undef SCI_OP
     L_CALL(sincos) L_CALL(fmod) L_CALL(floor) L_CALL(ceil) L_CALL(round) L_CALL(trunc)
     {"memcpy", (routine)memcpy}, {"memset", (routine)memset}, {"memmove", (routine)memmove},
+    {"__asan_loadN", (routine)__asan_loadN}, {"__asan_storeN", (routine)__asan_storeN},
 };
 
 uintptr_t sci_routine(const char *name) {

@@ -8,7 +8,7 @@
 #include "lib/module/module.h"
 #include "scaly/kernel.h"
 
-enum { SCI_BACKEND_ABI = 2 };
+enum { SCI_BACKEND_ABI = 3 };
 
 typedef struct sci_render_request {
   const sci_program *program;
@@ -28,6 +28,7 @@ typedef struct sci_compile_request {
   const sc_cc_options *cc; /* compiler driver; NULL otherwise */
   sc_tier tier;            /* LLVM */
   bool linked;             /* LLVM: through ORC, never placed as an image */
+  bool asan;               /* LLVM: accesses are checked by AddressSanitizer */
   bool keep;               /* compiler driver: the library and its source, for the cache */
 } sci_compile_request;
 

@@ -311,6 +311,9 @@ static void expect(const sc_jit_options *o, sc_status status, const char *says) 
 
 static void missing_things(void) {
   expect(&(sc_jit_options){.plugin_dir = "/nowhere"}, SC_ERR_UNAVAILABLE, "looked for /nowhere/libscaly-llvm.so");
+#if !defined(__SANITIZE_ADDRESS__)
+  expect(&(sc_jit_options){.asan = true}, SC_ERR_UNAVAILABLE, "build the program with -fsanitize=address");
+#endif
   sc_target host, wide;
   sc_target_preset("native", &host);
   sc_target_preset("x86-64-v4", &wide);
