@@ -60,13 +60,30 @@ void sci_arena_init(sci_arena *a, sci_env *env) {
   *a = (sci_arena){.env = env, .next_size = FIRST_CHUNK};
 }
 
+static void free_chunk(sci_arena *a, sci_chunk *c) {
+  if (c) sci_raw_free(a->env, c, sizeof *c + c->size);
+}
+
+/* What is given back at the end of a chunk is often asked for again at once, a million times over. Returns the chunk to free. */
+static sci_chunk *keep_spare(sci_arena *a, sci_chunk *c) {
+  sci_chunk *spare = a->spare;
+  if (a != &a->env->scratch || (spare && spare->size >= c->size)) return c;
+  a->spare = c;
+  return spare;
+}
+
+static void drop_spare(sci_arena *a) {
+  free_chunk(a, a->spare);
+  a->spare = NULL;
+}
+
 void sci_arena_release(sci_arena *a, sci_arena_mark mark) {
   while (a->chunk != mark.chunk) {
     sci_chunk *c = a->chunk;
     a->chunk = c->prev;
     a->held -= sizeof *c + c->size;
     if (c->size < a->next_size) a->next_size = c->size; /* growth is undone, too */
-    sci_raw_free(a->env, c, sizeof *c + c->size);
+    free_chunk(a, keep_spare(a, c));
   }
   a->at = mark.at;
   a->end = a->chunk ? (char *)a->chunk->data + a->chunk->size : NULL;
@@ -74,6 +91,7 @@ void sci_arena_release(sci_arena *a, sci_arena_mark mark) {
 
 void sci_arena_free(sci_arena *a) {
   sci_arena_release(a, (sci_arena_mark){NULL, NULL});
+  drop_spare(a);
   a->next_size = FIRST_CHUNK;
 }
 
@@ -85,7 +103,13 @@ void *sci_arena_slow(sci_arena *a, size_t size) {
   if (size > SIZE_MAX / 2) sci_fail(a->env, SC_ERR_MEMORY, "out of memory: %zu bytes could not be allocated", size);
   size_t rounded = (size + 15) & ~(size_t)15;
   size_t want = rounded > a->next_size ? rounded : a->next_size;
-  sci_chunk *c = sci_raw(a->env, NULL, 0, sizeof *c + want);
+  sci_chunk *c = a->spare;
+  if (c && c->size >= want) {
+    a->spare = NULL;
+    want = c->size;
+  } else {
+    c = sci_raw(a->env, NULL, 0, sizeof *c + want);
+  }
   *c = (sci_chunk){.prev = a->chunk, .size = want};
   a->held += sizeof *c + want;
   a->chunk = c;
@@ -163,6 +187,7 @@ void sci_leave(sci_env *env, sci_frame *fr) {
   env->frame = fr->outer;
   env->diag_base = fr->diag_base;
   sci_arena_release(&env->scratch, fr->scratch);
+  if (!env->frame) drop_spare(&env->scratch);
 }
 
 void sci_unwind(sci_env *env) {

@@ -47,6 +47,7 @@ typedef struct sci_chunk {
 typedef struct sci_arena {
   sci_env *env;
   sci_chunk *chunk;
+  sci_chunk *spare; /* of scratch memory: the largest chunk that was given back since the outermost frame began */
   char *at, *end;
   size_t held;      /* bytes taken from the allocator */
   size_t next_size; /* of the next regular chunk */
