@@ -39,6 +39,15 @@ static void push_operands(c_render *r, sci_val v) {
   for (int i = sci_ops[x->op].arity; i-- > 0;) sci_vec_push(&r->env->scratch, &r->walk, x->args[i]);
 }
 
+/* In loops over lanes: the sides of a selection, and what calls the math library, within something else. */
+static void share_for_lanes(c_render *r, const sci_value *x) {
+  for (int i = 0; i < sci_ops[x->op].arity; i++) {
+    const sci_value *part = &r->s->values[x->args[i]];
+    bool apart = part->kind == SCI_V_OP && ((x->op == SCI_OP_select && i) || sci_ops[part->op].traits & SCI_LIBM);
+    if (apart) sci_vec_push(&r->env->scratch, &r->shared, x->args[i]);
+  }
+}
+
 /* Visits every part that is printed, once. Parts used again go to r->shared. `place` NULL: uses are not counted. */
 static void walk_value(c_render *r, sci_val root, const c_place *place) {
   sci_vec_push(&r->env->scratch, &r->walk, root);
@@ -54,6 +63,7 @@ static void walk_value(c_render *r, sci_val root, const c_place *place) {
       continue;
     }
     r->seen[v] = r->epoch;
+    if (r->in_each) share_for_lanes(r, x);
     push_operands(r, v);
   }
 }
@@ -109,6 +119,7 @@ static void note_write(c_render *r, sci_buf b, uint32_t at) {
  * an output overlaps nothing else; private buffers may share their storage, so a write to any of them counts. */
 static bool may_move(c_render *r, const sci_stmt *load, c_place here) {
   const c_name_use *use = use_of(r, load->name);
+  if (r->in_each) return false;
   if (use->uses != 1 || use->last.block != here.block || r->s->names[load->name].is_mutable) return false;
   if (r->s->values[load->index].flags & SCI_VAL_MUTABLE) return false; /* it may mean another element by then */
   sci_buf owner = owner_of(r, load->buf);
@@ -128,9 +139,12 @@ static bool analyze_block(c_render *r, sci_block block);
 
 static uint8_t analyze_loop(c_render *r, const sci_loop *l) {
   if (!sci_loop_trips(l)) return C_DEAD;
+  bool outer = r->in_each;
+  r->in_each |= sci_c_has_lanes(r, l) && sci_c_lane_loops(r);
   sci_c_enter_nest(r, l);
   bool live = analyze_block(r, l->body);
   sci_c_leave_nest(r);
+  r->in_each = outer;
   return live ? 0 : C_DEAD;
 }
 

@@ -164,6 +164,8 @@ typedef struct c_render {
   uint32_t n_temporaries;
   bool calls_with_w;
   c_lanes vector;
+  struct c_each *each;  /* loops over lanes that are not printed yet */
+  bool in_each;         /* what is analyzed or printed is in such loops */
   SCI_VEC(c_nest) nest; /* loops around what is analyzed */
   SCI_VEC(c_pointer) pointers;
   SCI_VEC(uint32_t) loop_pointers; /* per loop analyzed and not printed yet: its first pointer, plus one */
@@ -230,6 +232,7 @@ void sci_c_put_scalar(c_render *r, sc_dtype dtype, sci_scalar v);
 bool sci_c_has_lanes(const c_render *r, const sci_loop *l);
 /* The type of a local's elements: vectors where it has lanes, in the workspace those that need no alignment. */
 const char *sci_c_local_type(c_render *r, const sci_local *l);
+const char *sci_c_local_times(c_render *r, const sci_local *l); /* " * 4": how many of them an element of a local takes */
 void sci_c_put_lane_loop(c_render *r, const sci_loop *l, void (*body)(c_render *, const sci_loop *));
 void sci_c_find_widths(c_render *r); /* of all units: before anything is printed */
 const char *sci_c_fma_name(c_render *r, sc_dtype dtype, int lanes); /* lanes 1: of scalars */
@@ -245,6 +248,21 @@ sci_runs sci_c_lane_runs(c_render *r, sci_block block);
 bool sci_c_put_run(c_render *r, sci_block block, uint32_t at, sci_runs *runs);
 const char *sci_c_splat(c_render *r); /* "scaly_splat_f64x4(" */
 const char *sci_c_mask(c_render *r);  /* "SCALY_MASK(scaly_m64x4, " */
+
+/* ---- the same in plain C (lane_loops.c) ---- */
+
+bool sci_c_lane_loops(const c_render *r); /* loops over lanes instead of vectors */
+bool sci_c_loops_over_lanes(const sci_loop *l); /* it is short enough for them */
+const char *sci_c_lane(c_render *r);      /* the variable of these */
+/* A statement in such loops, which are printed when they are flushed. False: it is a scalar's, or there are vectors. */
+bool sci_c_put_each(c_render *r, const sci_stmt *st);
+void sci_c_flush_each(c_render *r); /* before anything else follows */
+void sci_c_put_each_top(c_render *r);
+void sci_c_put_each_macro(c_render *r, sci_text *out);
+void sci_c_drop_each_macro(c_render *r, sci_text *out);
+void sci_c_put_width(const c_render *r, sci_text *out); /* lane_helpers.c: how many lanes the preprocessor chooses */
+/* expr.c: name[index + lane], or with `lanes`, name[index * lanes + lane]. */
+void sci_c_put_lane_element(c_render *r, sci_buf b, sci_val index, const char *lanes, const char *lane);
 
 /* ---- sparse outputs (tables.c) ---- */
 

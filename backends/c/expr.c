@@ -313,9 +313,10 @@ static void put_op(c_render *r, sci_val v, int least, bool is_index) {
   const sci_value *x = &r->s->values[v];
   if (r->temporary[v]) {
     sci_putf(r->out, "scaly_%u", r->temporary[v] - 1);
+    if (!is_index && sci_c_lane_loops(r) && sci_c_varies(r, v)) sci_putf(r->out, "[%s]", sci_c_lane(r));
     return;
   }
-  if (!is_index && sci_c_varies(r, v)) {
+  if (!is_index && !sci_c_lane_loops(r) && sci_c_varies(r, v)) {
     put_lane_op(r, x, least);
     return;
   }
@@ -390,6 +391,12 @@ static void put_loaded(c_render *r, const sci_stmt *load, int least) {
   push_element(r, load->buf, load->index);
 }
 
+/* In loops over lanes, the lane's element of what differs between them. */
+static void put_name(c_render *r, sci_name n) {
+  put_text(r, r->m->name_names[n]);
+  if (sci_c_lane_loops(r) && sci_c_name_varies(r, n)) sci_putf(r->out, "[%s]", sci_c_lane(r));
+}
+
 /* What was pushed since there were `base` items: an item may print others through the functions below. */
 static void drain(c_render *r, size_t base) {
   while (r->items.n > base) {
@@ -410,7 +417,7 @@ static void drain(c_render *r, size_t base) {
       else if (use->proc == r->proc && use->value != SCI_NIL)
         push_value(r, use->value, it.least, false);
       else
-        put_text(r, r->m->name_names[x->args[0]]);
+        put_name(r, x->args[0]);
       break;
     }
     }
@@ -427,6 +434,20 @@ void sci_c_put_element(c_render *r, sci_buf b, sci_val index) {
   size_t base = r->items.n;
   push_element(r, b, index);
   drain(r, base);
+}
+
+void sci_c_put_lane_element(c_render *r, sci_buf b, sci_val index, const char *lanes, const char *lane) {
+  int64_t offset;
+  sci_buf owner = sci_storage(r->s, b, &offset);
+  const char *pointer = lanes ? NULL : sci_c_pointer_to(r, owner, index, &offset);
+  bool is_first = pointer ? !offset : sci_val_is_const(r->s, index) && sci_val_int_of(r->s, index) + offset == 0;
+  sci_putf(r->out, "%s[", pointer ? pointer : r->m->buf_names[owner]);
+  size_t base = r->items.n;
+  if (pointer) push_text(r, is_first ? "" : number_text(r, offset));
+  else if (!is_first) push_index(r, index, offset, lanes ? P_PRODUCT : P_SUM);
+  drain(r, base);
+  if (!is_first && lanes) sci_putf(r->out, " * %s", lanes);
+  sci_putf(r->out, "%s%s]", is_first ? "" : " + ", lane);
 }
 
 /* What has no elements is never declared. */

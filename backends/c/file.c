@@ -79,7 +79,8 @@ static void put_preamble(c_render *r, sci_text *out) {
                "#define SCALY_ERR_NULL_RESULT 3\n#define SCALY_ERR_NULL_INPUT 4\n\n"
                "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
   sci_c_put_helpers(r, out);
-  sci_c_put_lane_helpers(r, out);
+  if (sci_c_lane_loops(r)) sci_c_put_each_macro(r, out);
+  else sci_c_put_lane_helpers(r, out);
 }
 
 /* What is known by id is known of one program. */
@@ -129,6 +130,7 @@ static void render(c_render *r, sci_text *source, sci_text *header) {
   sci_put_n(source, body.data, body.n);
   sci_put(source, "\n#ifdef __cplusplus\n}\n#endif\n");
   sci_c_drop_fma(r, source);
+  sci_c_drop_each_macro(r, source);
   if (r->o->lang == SC_LANG_CPP)
     sci_c_put_cpp_header(r, header);
   else

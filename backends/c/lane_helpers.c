@@ -352,12 +352,16 @@ static const char swap[] = "#ifndef SCALY_SWAP /* v[j] and v[j + s] exchange hal
                            "  }\n"
                            "#endif\n\n";
 
-static void put_width(const c_render *r, sci_text *out) {
+void sci_c_put_width(const c_render *r, sci_text *out) {
   if (r->o->lanes == SC_LANES_AUTO)
     sci_put(out, "/* Lanes of float64, by what is compiled for; -DSCALY_LANES=1, 2, 4 or 8 overrides. */\n#ifndef SCALY_LANES\n"
                  "#if defined(__AVX512F__)\n#define SCALY_LANES 8\n#elif defined(__AVX2__)\n#define SCALY_LANES 4\n"
-                 "#elif defined(__SSE2__) || defined(__aarch64__)\n#define SCALY_LANES 2\n#else\n#define SCALY_LANES 1\n#endif\n#endif\n"
-                 "#if SCALY_LANES == 1\n#define SCALY_AT(v, i) (v)\n#define SCALY_MASK(type, condition) ((type)-(type)(condition))\n"
+                 "#elif defined(__SSE2__) || defined(__aarch64__)\n#define SCALY_LANES 2\n#else\n#define SCALY_LANES 1\n#endif\n#endif\n");
+}
+
+static void put_element(const c_render *r, sci_text *out) {
+  if (r->o->lanes == SC_LANES_AUTO)
+    sci_put(out, "#if SCALY_LANES == 1\n#define SCALY_AT(v, i) (v)\n#define SCALY_MASK(type, condition) ((type)-(type)(condition))\n"
                  "#else\n");
   sci_put(out, "#define SCALY_AT(v, i) (v)[i]\n#define SCALY_MASK(type, condition) ((type)(condition))\n");
   if (r->o->lanes == SC_LANES_AUTO) sci_put(out, "#endif\n");
@@ -368,7 +372,8 @@ void sci_c_put_lane_helpers(c_render *r, sci_text *out) {
   for (int d = 0; d <= SC_FLOAT32; d++)
     for (int k = 1; k < 5; k++) any |= r->needs.lanes[d][k].used;
   if (!any) return;
-  put_width(r, out);
+  sci_c_put_width(r, out);
+  put_element(r, out);
   bool transposes = false;
   for (int d = 0; d <= SC_FLOAT32; d++)
     for (int k = 1; k < 5; k++) transposes |= r->needs.lanes[d][k].helper[C_LANE_LOAD_BLOCK] || r->needs.lanes[d][k].helper[C_LANE_STORE_BLOCK];

@@ -15,10 +15,11 @@ static void put_indent(c_render *r) {
 }
 
 static bool asks_for_lanes(const c_render *r) {
-  return r->o->dialect == SC_DIALECT_GNU && r->o->lanes != SC_LANES_1;
+  return r->o->lanes != SC_LANES_1;
 }
 
 bool sci_c_has_lanes(const c_render *r, const sci_loop *l) {
+  if (sci_c_lane_loops(r) && !sci_c_loops_over_lanes(l)) return false;
   return asks_for_lanes(r) && sci_loop_lanes(l, r->o->lanes == SC_LANES_AUTO ? 8 : (int)r->o->lanes) > 1;
 }
 
@@ -59,10 +60,19 @@ static void name_type(c_render *r, const sci_loop *l) {
 
 const char *sci_c_local_type(c_render *r, const sci_local *l) {
   sc_dtype of = (sc_dtype)r->s->bufs[l->buf].dtype;
-  if (l->lanes < 2 || !asks_for_lanes(r)) return sci_c_types[of];
+  if (l->lanes < 2 || !asks_for_lanes(r) || sci_c_lane_loops(r)) return sci_c_types[of];
   type_name t = type_of(r, of, l->lanes);
   needs_of(r, of, t.lanes);
   return sci_asprintf(&r->env->scratch, "scaly_%s%s", t.suffix, l->in_workspace ? "_u" : "");
+}
+
+const char *sci_c_local_times(c_render *r, const sci_local *l) {
+  if (l->lanes < 2 || !asks_for_lanes(r) || !sci_c_lane_loops(r)) return "";
+  sc_dtype of = (sc_dtype)r->s->bufs[l->buf].dtype;
+  type_name t = type_of(r, of, l->lanes);
+  needs_of(r, of, t.lanes);
+  if (!t.is_auto) return sci_asprintf(&r->env->scratch, " * %d", t.lanes);
+  return sci_asprintf(&r->env->scratch, " * SCALY_F%dW%d", t.size, t.lanes);
 }
 
 bool sci_c_varies(c_render *r, sci_val v) {
@@ -301,7 +311,7 @@ static void put_loaded_run(c_render *r, sci_block block, const sci_runs *runs, c
 
 sci_runs sci_c_lane_runs(c_render *r, sci_block block) {
   sci_runs none = {0};
-  return r->vector.loop && !r->vector.partial ? sci_lane_runs(&r->vector.facts, block) : none;
+  return r->vector.loop && !r->vector.partial && !sci_c_lane_loops(r) ? sci_lane_runs(&r->vector.facts, block) : none;
 }
 
 /* Pieces of a block each, and the last one up to half as long again: a few elements left over would cost as much as a block. */
@@ -381,7 +391,10 @@ void sci_c_put_lane_loop(c_render *r, const sci_loop *l, void (*body)(c_render *
     sci_putf(r->out, l->step == 1 ? "(%lld - %s)" : "((%lld - %s) / %lld)", (long long)stop, i, (long long)l->step);
     put(r, ";\n");
   }
+  r->in_each = sci_c_lane_loops(r);
+  if (r->in_each) sci_c_put_each_top(r);
   body(r, l);
+  r->in_each = false;
   put_type_name(r, at_top);
   r->depth--;
   put_indent(r);

@@ -131,6 +131,7 @@ static bool is_unread(const c_render *r, const sci_stmt *st) {
 }
 
 static void put_simple(c_render *r, const sci_stmt *st, uint8_t flags) {
+  if (sci_c_put_each(r, st)) return;
   if (flags & C_SHARES) sci_c_put_temporaries(r, st);
   put_indent(r);
   switch ((sci_stmt_kind)st->kind) {
@@ -159,12 +160,14 @@ static void put_block(c_render *r, sci_block block) {
         put_block(r, st->loop->body); /* prints nothing, but has flags */
         continue;
       }
+      sci_c_flush_each(r);
       put_indent(r);
       put_loop(r, st->loop);
     } else if (!dead && !(flags & C_INLINED) && !is_unread(r, st)) {
       put_simple(r, st, flags);
     }
   }
+  sci_c_flush_each(r);
 }
 
 /* ---- temporaries of a procedure ---- */
@@ -220,11 +223,12 @@ static void put_arrays(c_render *r, const slot *group, size_t n, int64_t end) {
   int64_t size = group->unit;
   const char *type = group->type, *name = r->m->buf_names[group->local->buf];
   put_indent(r);
-  sci_putf(r->out, "%s %s[%lld];\n", type, name, (long long)((end - group->begin) / size));
+  const char *times = sci_c_local_times(r, group->local);
+  sci_putf(r->out, "%s %s[%lld%s];\n", type, name, (long long)((end - group->begin) / size), times);
   for (size_t i = 1; i < n; i++) {
     put_indent(r);
     sci_putf(r->out, "%s* %s = %s", type, r->m->buf_names[group[i].local->buf], name);
-    if (group[i].begin != group->begin) sci_putf(r->out, " + %lld", (long long)((group[i].begin - group->begin) / size));
+    if (group[i].begin != group->begin) sci_putf(r->out, " + %lld%s", (long long)((group[i].begin - group->begin) / size), times);
     put(r, ";\n");
   }
 }

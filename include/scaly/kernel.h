@@ -71,7 +71,7 @@ SC_API char *sc_emit_llvm(const sc_program *p, sc_emit kind, const sc_jit_option
 typedef struct sc_cc_options {
   const char *const *compiler; /* argv prefix, NULL-terminated, e.g. {"gcc", NULL} or {"zig", "cc", NULL} */
   const char *const *flags;    /* NULL-terminated; NULL: {"-O2", NULL} */
-  sc_dialect dialect;          /* gnu needs vector extensions of the compiler; c compiles anywhere, without lanes */
+  sc_dialect dialect;          /* gnu needs vector extensions of the compiler; c compiles anywhere, with loops over lanes, and without vector math */
   const char *temp_dir;        /* NULL: "/tmp" */
   const sc_lower_options *lower;
   /* As in sc_jit_options. The library is kept with the source it was made of, and belongs to the compiler as it is: its path, size and time. */

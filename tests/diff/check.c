@@ -12,7 +12,7 @@
 #include "tests/diff/diff.h"
 
 const char *diff_way_name(diff_way way) {
-  static const char *const names[DIFF_WAYS] = {"jit", "fast", "gcc", "clang"};
+  static const char *const names[DIFF_WAYS] = {"jit", "fast", "gcc", "clang", "plain C"};
   return names[way];
 }
 
@@ -22,15 +22,15 @@ bool diff_way_exists(diff_way way) {
 #else
   bool llvm = false;
 #endif
-  return way <= DIFF_FAST ? llvm : way == DIFF_GCC ? sizeof SCALY_TEST_GCC > 1 : sizeof SCALY_TEST_CLANG > 1;
+  return way <= DIFF_FAST ? llvm : way == DIFF_CLANG ? sizeof SCALY_TEST_CLANG > 1 : sizeof SCALY_TEST_GCC > 1;
 }
 
 sc_kernel *diff_compile(diff_way way, const sc_program *p, const char *optimize) {
   sc_tier tier = way == DIFF_JIT ? SC_TIER_BEST : SC_TIER_FAST;
   if (way <= DIFF_FAST) return sc_jit_program(p, &(sc_jit_options){.plugin_dir = SCALY_TEST_PLUGIN_DIR, .tier = tier});
-  const char *compiler[] = {way == DIFF_GCC ? SCALY_TEST_GCC : SCALY_TEST_CLANG, NULL};
+  const char *compiler[] = {way == DIFF_CLANG ? SCALY_TEST_CLANG : SCALY_TEST_GCC, NULL};
   const char *flags[] = {optimize ? optimize : "-O2", NULL};
-  return sc_compile_cc_program(p, &(sc_cc_options){.compiler = compiler, .flags = flags});
+  return sc_compile_cc_program(p, &(sc_cc_options){.compiler = compiler, .flags = flags, .dialect = way == DIFF_PLAIN ? SC_DIALECT_C : SC_DIALECT_GNU});
 }
 
 sc_program *diff_lower(const sc_function *f, sc_rounding rounding, const char *passes) {

@@ -36,7 +36,8 @@ void diff_free(void *p, size_t bytes);
 
 /* ---- ways of compiling ---- */
 
-typedef enum diff_way { DIFF_JIT, DIFF_FAST, DIFF_GCC, DIFF_CLANG, DIFF_WAYS } diff_way; /* tiers best and fast; compilers */
+/* Tiers best and fast; compilers; gcc with plain C. */
+typedef enum diff_way { DIFF_JIT, DIFF_FAST, DIFF_GCC, DIFF_CLANG, DIFF_PLAIN, DIFF_WAYS } diff_way;
 const char *diff_way_name(diff_way way);
 bool diff_way_exists(diff_way way);                                               /* in this build, on this machine */
 sc_kernel *diff_compile(diff_way way, const sc_program *p, const char *optimize); /* optimize: "-O1", ...; NULL: -O2 */
