@@ -1,4 +1,5 @@
-/* Owns stored values whose sources move evenly: bands of rows of places are tensors side by side, without tables.
+/* Owns values whose sources move evenly, those of a sparse matrix or of an adjoint: bands of rows of places are tensors
+ * side by side, without tables.
  *
  * A band is R rows of P places. Place j of row r is the sum of what place j of row 0 is the sum of, each element moved
  * by r times a step of its own: a column of the band is a sum of slices, and the band is its columns, stacked. Matrices
@@ -15,8 +16,8 @@ enum {
 };
 
 typedef struct banding {
-  sci_assembly *a;
   sc_context *cx;
+  const sci_piece *pieces;
   sc_dtype dtype;
   const sci_sources *s;
   sci_id parts[MAX_PARTS];
@@ -38,7 +39,7 @@ static bool continues(const banding *b, int64_t of, int64_t next, int64_t to, in
   for (int32_t i = 0; i < n; i++) {
     const sci_placed *x = &s->entries[s->first[p] + i], *y = &s->entries[s->first[q] + i],
                      *z = &s->entries[s->first[t] + i];
-    if (z->piece != x->piece || z->coef != x->coef || b->a->pieces.data[x->piece].period) return false;
+    if (z->piece != x->piece || z->coef != x->coef || b->pieces[x->piece].period) return false;
     int64_t step = (int64_t)y->at - x->at;
     if (step < 1 || z->at != x->at + r * step) return false;
   }
@@ -63,7 +64,7 @@ static sci_id number(const banding *b, double v, int64_t n) {
 
 /* Elements first, first + step, ... of a piece. */
 static sci_id elements(const banding *b, int32_t piece, int64_t first, int64_t n, int64_t step) {
-  const sci_piece *p = &b->a->pieces.data[piece];
+  const sci_piece *p = &b->pieces[piece];
   sci_id flat = sci_make_reshape(b->cx, p->value, 1, &p->size);
   return sci_make_slice_axes(b->cx, flat, &(sci_slice_axis){.start = first, .count = n, .step = step});
 }
@@ -92,8 +93,8 @@ static bool add_part(banding *b, int64_t start, int64_t n, int64_t period) {
   return true;
 }
 
-sci_id sci_band_values(sci_assembly *a, sc_dtype dtype, const sci_sources *s) {
-  banding b = {.a = a, .cx = a->ad->cx, .dtype = dtype, .s = s};
+sci_id sci_band_values(sc_context *cx, sc_dtype dtype, const sci_piece *pieces, const sci_sources *s) {
+  banding b = {.cx = cx, .pieces = pieces, .dtype = dtype, .s = s};
   if (s->n < MIN_PLACES) return SCI_NONE;
   for (int64_t k = 0; k < s->n;) {
     int64_t period = 1, rows = 1;

@@ -107,7 +107,7 @@ void sci_assemble_maps(sci_assembly *a);       /* lib/ad/maps.c */
 void sci_assemble_opaque(sci_assembly *a);     /* lib/ad/compress.c */
 sci_sparse sci_merge_entries(sci_assembly *a); /* lib/ad/merge.c */
 /* lib/ad/bands.c: the stored values, in order; SCI_NONE: too few of them, or too little order. */
-sci_id sci_band_values(sci_assembly *a, sc_dtype dtype, const sci_sources *s);
+sci_id sci_band_values(sc_context *cx, sc_dtype dtype, const sci_piece *pieces, const sci_sources *s);
 
 /* The Jacobian of f's used outputs with respect to its active inputs (the roots and inputs of q, in f's order), the
  * entries of q->only row by row as one output. Cached; never NULL. */

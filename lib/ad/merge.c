@@ -278,7 +278,7 @@ sci_sparse sci_merge_entries(sci_assembly *a) {
   if (a->q->mirror) from = mirror_lower(scratch, &out);
   sci_sources sources = {out.nnz, from, touched, constant, first, list.data};
   out.report = a->report;
-  out.values = sci_band_values(a, dtype, &sources);
+  out.values = sci_band_values(cx, dtype, a->pieces.data, &sources);
   if (out.values != SCI_NONE) return out;
   out.values = combine(a, dtype, n, constant, touched, &list);
   if (from) out.values = sci_make_gather(cx, out.values, from, 1, &out.nnz);

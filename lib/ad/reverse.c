@@ -115,6 +115,54 @@ static sci_id add_group(const sci_ad *ad, sci_id operand, sci_id base, const ind
                           : sci_make_index(cx, SCI_X_index_add, base, joined, table);
 }
 
+/* What maps and calls give comes in blocks, which are added where they are. */
+static bool is_block(sc_context *cx, sci_id value) {
+  while (sci_node_at(cx, value)->op == SCI_X_reshape) value = sci_arg(cx, value, 0);
+  unsigned op = sci_node_at(cx, value)->op;
+  return op == SCI_X_vmap || op == SCI_X_call;
+}
+
+/* Parts that overlap evenly, like slices of neighbours, with `base` (SCI_NONE: zero): tensors side by side instead of one
+ * addition after the other. SCI_NONE: they do not. */
+static sci_id add_banded(const sci_ad *ad, sci_id operand, sci_id base, const indexed *parts, uint32_t n) {
+  sc_context *cx = ad->cx;
+  sci_arena *scratch = &cx->env.scratch;
+  int64_t size = sci_type_of(cx, operand)->size, total = base == SCI_NONE ? 0 : size;
+  if (ad->seeds) return SCI_NONE;
+  for (uint32_t i = 0; i < n; i++) total += parts[i].part->n;
+  sci_piece *pieces = SCI_ARRAY(scratch, sci_piece, n + 1);
+  sci_placed *entries = SCI_ARRAY(scratch, sci_placed, total);
+  int32_t *first = SCI_ZEROS(scratch, int32_t, size + 2);
+  for (int64_t k = 0; base != SCI_NONE && k < size; k++) first[k + 2]++;
+  for (uint32_t i = 0; i < n; i++)
+    for (int64_t k = 0; k < parts[i].part->n; k++) first[parts[i].part->indices[k] + 2]++;
+  for (int64_t k = 0; k < size; k++) first[k + 2] += first[k + 1];
+  bool *bare = SCI_ARRAY(scratch, bool, size);
+  for (int64_t k = 0; k < size; k++) bare[k] = first[k + 1] == first[k + 2];
+  if (base != SCI_NONE) pieces[n] = (sci_piece){base, size, is_block(cx, base)};
+  for (int64_t k = 0; base != SCI_NONE && k < size; k++)
+    entries[first[k + 1]++] = (sci_placed){(int32_t)k, (int32_t)n, (int32_t)k, 1};
+  for (uint32_t i = 0; i < n; i++) {
+    const sci_contribution *c = parts[i].part;
+    sci_id value = c->value.of[0].base;
+    pieces[i] = (sci_piece){value, c->n, is_block(cx, value)};
+    for (int64_t k = 0; k < c->n; k++)
+      entries[first[c->indices[k] + 1]++] = (sci_placed){c->indices[k], (int32_t)i, (int32_t)k, 1};
+  }
+  sci_sources s = {size, NULL, bare, SCI_ZEROS(scratch, double, size), first, entries};
+  sci_id sum = sci_band_values(cx, (sc_dtype)sci_type_of(cx, operand)->dtype, pieces, &s);
+  return sum == SCI_NONE ? sum : sci_to_shape(ad, sum, sci_shape_of(cx, operand));
+}
+
+/* Whether the parts of one group, in order, are just the operand. */
+static bool cover(const indexed *parts, uint32_t n, int64_t size) {
+  int64_t at = 0;
+  for (uint32_t i = 0; i < n; i++)
+    for (int64_t k = 0; k < parts[i].part->n; k++)
+      if (parts[i].part->indices[k] != at++) return false;
+  return at == size;
+}
+
 static sci_id add_indexed(const sci_ad *ad, sci_id operand, sci_id base, const sci_contribution *list) {
   sci_arena *scratch = &ad->cx->env.scratch;
   SCI_VEC(indexed) parts = {0};
@@ -123,6 +171,10 @@ static sci_id add_indexed(const sci_ad *ad, sci_id operand, sci_id base, const s
   if (!parts.n) return base;
   assign_groups(scratch, parts.data, (uint32_t)parts.n, sci_type_of(ad->cx, operand)->size);
   qsort(parts.data, parts.n, sizeof *parts.data, by_first);
+  if (!cover(parts.data, (uint32_t)parts.n, sci_type_of(ad->cx, operand)->size)) {
+    sci_id sum = add_banded(ad, operand, base, parts.data, (uint32_t)parts.n);
+    if (sum != SCI_NONE) return sum;
+  }
   for (size_t i = 0, first = 0; i < parts.n; i++) {
     if (i + 1 < parts.n && parts.data[i + 1].group == parts.data[first].group) continue;
     base = add_group(ad, operand, base, parts.data + first, (uint32_t)(i + 1 - first));
