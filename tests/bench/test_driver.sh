@@ -11,7 +11,7 @@ fail() {
 
 "$BENCH" --quick --only "wave n=64" --format json >run.json 2>err || fail "exit code $? $(cat err)"
 for field in workload size kernel way tier lanes vector_libm gate graph_ms lower_ms compile_ms first_ms ns spread code_bytes workspace \
-  ops peak_kb machine versions commit; do
+  ops math_calls accesses peak_kb machine versions commit; do
   [ "$(grep -c "\"$field\": " run.json)" = "$(wc -l <run.json)" ] || fail "a line lacks $field"
 done
 grep -q '"way": "gcc", "tier": "-O3"' run.json || fail "no row of gcc"
@@ -32,6 +32,8 @@ grep -q '0 of 1 measurements became slower$' out || fail "$(cat out)"
 [ $? = 2 ] || fail "an unknown option gives another exit code than 2"
 "$BENCH" --help | grep -q -- '--report' || fail "no help"
 if [ "$HAVE_LLVM" = 1 ]; then
+  "$BENCH" --quick --only "wave n=64 y" --format profile >out || fail "--format profile"
+  grep -Eq '^\| wave n=64 `y` \| [0-9.,]+ \| [0-9.]+ \| [0-9.]+ \| 320 \| 128 \| 128 \| [0-9.]+ \|$' out || fail "no profile: $(cat out)"
   "$BENCH" --quick --only "reduce n=10000 dot" --passes >out || fail "--passes"
   grep -Eq '^widen_loops +[0-9.]+ ' out || grep -Eq '^[a-z_]+ +[0-9.]+ +[0-9.]+  reduce n=10000 dot' out || fail "no table of passes: $(cat out)"
 fi

@@ -22,6 +22,8 @@ const measurement no_measurement = {.lanes = -1,
                                     .code_bytes = -1,
                                     .workspace = -1,
                                     .ops = -1,
+                                    .math_calls = -1,
+                                    .accesses = -1,
                                     .peak_kb = -1};
 
 int64_t peak_kb(void) {
@@ -96,6 +98,8 @@ static void print_json(const settings *s, const measurement *m) {
   json_integer("code_bytes", m->code_bytes);
   json_integer("workspace", m->workspace);
   json_integer("ops", m->ops);
+  json_integer("math_calls", m->math_calls);
+  json_integer("accesses", m->accesses);
   json_integer("peak_kb", m->peak_kb);
   json_text("machine", s->machine);
   json_text("versions", s->versions);
@@ -186,7 +190,8 @@ static const char usage[] =
     "Usage: scaly_bench [options]\n\n"
     "Measures building, derivatives, compiling and running on the workloads of tests/data. "
     "Exit code 1: a gate failed.\n\n"
-    "  --format FORMAT       table (default); json: one line per measurement; markdown: one row per kernel.\n"
+    "  --format FORMAT       table (default); json: one line per measurement; markdown: one row per kernel;\n"
+    "                        profile: one row per kernel, with what it does in a call.\n"
     "  --quick               One or two sizes per workload and short samples; under a minute.\n"
     "  --only TEXT           What has TEXT in its \"workload size kernel\".\n"
     "  --way NAME            One way: llvm, gcc, clang, hand or openblas.\n"
@@ -205,9 +210,11 @@ typedef struct files {
 } files;
 
 static bool take_option(settings *s, files *f, const char *name, const char *value) {
-  if (!strcmp(name, "--format") && (!strcmp(value, "json") || !strcmp(value, "table") || !strcmp(value, "markdown"))) {
+  if (!strcmp(name, "--format") && (!strcmp(value, "json") || !strcmp(value, "table") || !strcmp(value, "markdown") ||
+                                    !strcmp(value, "profile"))) {
     s->json = value[0] == 'j';
-    s->markdown = value[0] == 'm';
+    s->profile = value[0] == 'p';
+    s->markdown = value[0] == 'm' || s->profile;
   } else if (!strcmp(name, "--only"))
     s->only = value;
   else if (!strcmp(name, "--way"))
@@ -227,7 +234,9 @@ static bool take_option(settings *s, files *f, const char *name, const char *val
 static int conclude(const settings *s, const files *f) {
   int code = 0;
   FILE *to = s->json ? stderr : stdout;
-  if (s->markdown) {
+  if (s->profile) {
+    print_profile(s, s->records, to);
+  } else if (s->markdown) {
     print_markdown(s, s->records, to);
   } else if (!s->json) {
     if (s->passes) {

@@ -10,14 +10,14 @@ typedef struct measurement {
   const char *workload, *size, *kernel, *way, *tier, *vector_libm, *gate;
   int lanes;
   double graph_ms, lower_ms, compile_ms, first_ms, ns, spread;
-  int64_t code_bytes, workspace, ops, peak_kb;
+  int64_t code_bytes, workspace, ops, math_calls, accesses, peak_kb; /* ops, calls and accesses per call */
 } measurement;
 extern const measurement no_measurement;
 
 struct records;
 
 typedef struct settings {
-  bool json, markdown, quick, cpu_time,
+  bool json, markdown, profile, quick, cpu_time,
       passes; /* cpu_time: compiling is timed by the processor; passes: also in process with each pass switched off */
   struct records *records; /* NULL: nothing is kept */
   const char *only, *way;  /* NULL: all */

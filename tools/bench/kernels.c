@@ -150,6 +150,8 @@ static void print_one(const settings *s, const wl_reference *r, const char *size
   m.code_bytes = o->code_bytes;
   m.workspace = o->workspace;
   m.ops = o->ops;
+  m.math_calls = o->math_calls;
+  m.accesses = o->accesses;
   m.peak_kb = o->peak_kb;
   print_measurement(s, &m);
   if (s->records) add_record(s->records, &m, &r->problem);

@@ -1,4 +1,4 @@
-/* Owns the table of a run as a README shows it. */
+/* Owns the tables of a run as a README shows them. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -66,4 +66,36 @@ void print_markdown(const settings *s, const records *r, FILE *to) {
         "in process, bytes |\n| --- | --: | --: | --: | --: | --: | --: | --: |\n",
         to);
   for_each_kernel(r, row, to);
+}
+
+static void ratio(FILE *to, const record *a, const record *b) {
+  if (a && b && a->ns > 0 && b->ns > 0)
+    fprintf(to, " %.2f |", a->ns / b->ns);
+  else
+    fputs(" |", to);
+}
+
+/* Operations are those of one lane: what a nanosecond does tells lanes from scalars, and calls or memory from both. */
+static void profile(const records *r, const record *k, void *user) {
+  FILE *to = user;
+  const record *best = of_tier(r, k, "llvm", "best"), *gcc = of_tier(r, k, "gcc", "-O3");
+  const record *clang = of_tier(r, k, "clang", "-O3"), *ours = gcc;
+  if (clang && (!ours || ours->ns <= 0 || (clang->ns > 0 && clang->ns < ours->ns))) ours = clang;
+  if (!best || best->ns <= 0) return;
+  fprintf(to, "| %s%s%s `%s` |", k->workload, *k->size ? " " : "", k->size, k->kernel);
+  number(to, best->ns);
+  ratio(to, best, ours);
+  ratio(to, ours, best_of(r, k, "hand", "openblas"));
+  number(to, (double)best->ops);
+  number(to, (double)best->math_calls);
+  number(to, (double)best->accesses);
+  fprintf(to, " %.1f |\n", (double)best->ops / best->ns);
+}
+
+void print_profile(const settings *s, const records *r, FILE *to) {
+  fprintf(to, "%s; %s; commit %s\n\n", s->machine, s->versions, s->commit);
+  fputs("| kernel | in process, ns | / our C | our C / by hand | operations | math calls | loads and stores | "
+        "operations per ns |\n| --- | --: | --: | --: | --: | --: | --: | --: |\n",
+        to);
+  for_each_kernel(r, profile, to);
 }

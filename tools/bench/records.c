@@ -25,7 +25,9 @@ void add_record(records *r, const measurement *m, const wl_problem *p) {
                  .ns = m->ns,
                  .spread = m->spread,
                  .code_bytes = m->code_bytes,
-                 .ops = m->ops};
+                 .ops = m->ops,
+                 .math_calls = m->math_calls,
+                 .accesses = m->accesses};
   memcpy(to->sizes, p->size, sizeof to->sizes);
   copy(to->workload, sizeof to->workload, m->workload);
   copy(to->size, sizeof to->size, m->size);

@@ -10,7 +10,7 @@ typedef struct record {
   char workload[16], size[64], kernel[24], way[16], tier[48], gate[256];
   int64_t sizes[WL_MAX_SIZES];
   double graph_ms, lower_ms, compile_ms, first_ms, ns, spread;
-  int64_t code_bytes, ops;
+  int64_t code_bytes, ops, math_calls, accesses;
 } record;
 
 typedef struct records {
@@ -31,6 +31,8 @@ void for_each_kernel(const records *r, void (*each)(const records *r, const reco
 void print_ratios(const records *r, FILE *to);
 /* A table for the README: a row per kernel. */
 void print_markdown(const settings *s, const records *r, FILE *to);
+/* Where the time goes: what each kernel does per call, beside its times. */
+void print_profile(const settings *s, const records *r, FILE *to);
 /* The bar of the workloads page, as far as the kernels that were measured tell. */
 void print_bar(const records *r, FILE *to);
 /* Each pass switched off, by the time with all of them. */

@@ -21,6 +21,8 @@ static const outcome no_outcome = {.graph_ms = -1,
                                    .code_bytes = -1,
                                    .workspace = -1,
                                    .ops = -1,
+                                   .math_calls = -1,
+                                   .accesses = -1,
                                    .peak_kb = -1,
                                    .lanes = -1};
 static const double repeat_ms = 120; /* what is over sooner is repeated, and its median taken */
@@ -110,6 +112,8 @@ static subject make(const task *t, const sc_function *f, outcome *o) {
   o->compile_ms = median_of(code, n);
   sc_program_stats stats = sc_program_statistics(p);
   o->ops = stats.operations;
+  o->math_calls = stats.math_calls;
+  o->accesses = stats.loads + stats.stores;
   o->lanes = stats.vector_loops ? host_lanes() : 1;
   o->vector_math = stats.vector_loops && stats.math_calls;
   o->code_bytes = (int64_t)sc_kernel_code_bytes(k);

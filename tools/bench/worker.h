@@ -24,7 +24,7 @@ typedef struct way {
 typedef struct outcome {
   char gate[256]; /* "ok", or what went wrong */
   double graph_ms, lower_ms, compile_ms, first_ms;
-  int64_t code_bytes, workspace, ops, peak_kb;
+  int64_t code_bytes, workspace, ops, math_calls, accesses, peak_kb;
   int lanes;
   bool vector_math; /* loops in lanes call math functions */
 } outcome;
