@@ -9,13 +9,17 @@
 #include "lib/program/map.h"
 #include "lib/program/walk.h"
 
-enum { MAX_LEVELS = 32 };
+enum {
+  MAX_LEVELS = 32,
+  CROWD = 24 /* loads before one loop: with more, they would wait in memory again, so each is where it is needed */
+};
 
 typedef struct level {
   sci_block_builder out;
   sci_map hoisted; /* values named in this block: their names' values */
   sci_map memo;    /* values rewritten for this block, the innermost one */
   sci_map written; /* storage written by the loop around this block; whole loops */
+  bool crowded;    /* loads stay inside the loop around this block; what is computed from them alone does not */
 } level;
 
 typedef struct hoisting {
@@ -23,6 +27,10 @@ typedef struct hoisting {
   sci_store *s;
   sci_arena *a;
   uint32_t *of_name, *of_var; /* levels */
+  sci_map kept;               /* names of loads that a crowded loop keeps: the level that they are in ... */
+  sci_map twins;              /* ... and the names' values that stand for them before it; UINT32_MAX: not needed yet */
+  sci_map load_of;            /* ... and the load, in `loads` */
+  SCI_VEC(sci_stmt) loads;
   uint32_t n_names;
   sci_map same; /* names that turned out to hold what another name does: that one's value */
   sci_map of_value;
@@ -85,12 +93,24 @@ static sci_val named(hoisting *x, sci_val v, uint32_t at) {
   return made;
 }
 
+/* The same load before the loop that keeps it. */
+static sci_val twin_of(hoisting *x, sci_name n) {
+  uint32_t known = sci_map_get(&x->twins, n);
+  if (known != UINT32_MAX) return known;
+  sci_stmt st = x->loads.data[sci_map_get(&x->load_of, n)];
+  sci_val made = sci_emit_load(&x->levels[x->of_name[n]].out, x->s, st.buf, st.index, x->s->names[n].hint);
+  sci_map_set(&x->twins, n, made);
+  return made;
+}
+
 /* v for a statement in the block of `depth`. Deep trees are cut by the recursion bound: what lies deeper stays as it
  * is. */
 static sci_val rewrite_at(hoisting *x, sci_val v, uint32_t depth, int bound) {
   const sci_value value = *sci_value_at(x->s, v);
   uint32_t other = value.kind == SCI_V_NAME ? sci_map_get(&x->same, value.args[0]) : UINT32_MAX;
   if (other != UINT32_MAX) return other;
+  uint32_t kept = value.kind == SCI_V_NAME ? sci_map_get(&x->kept, value.args[0]) : UINT32_MAX;
+  if (kept != UINT32_MAX && kept > depth) return twin_of(x, value.args[0]);
   if (value.kind != SCI_V_OP || !bound) return v;
   uint32_t known = sci_map_get(&x->levels[depth].hoisted, v);
   if (known == UINT32_MAX) known = sci_map_get(&x->levels[depth].memo, v);
@@ -134,6 +154,42 @@ static void emit_at(hoisting *x, sci_stmt st, uint32_t at) {
   sci_emit(&x->levels[at].out, st);
 }
 
+/* A load's level is that of what is computed from it; the load itself may stay further inside. */
+static void emit_load(hoisting *x, const sci_stmt *st) {
+  uint32_t at = load_level(x, st), stays = at;
+  for (uint32_t d = at + 1; d <= x->depth; d++)
+    if (x->levels[d].crowded) stays = d;
+  emit_at(x, *st, stays);
+  x->of_name[st->name] = at;
+  if (stays == at) return;
+  sci_map_set(&x->kept, st->name, stays);
+  sci_map_set(&x->load_of, st->name, (uint32_t)x->loads.n);
+  sci_vec_push(x->a, &x->loads, *st);
+}
+
+/* Whether an index is made of constants and of variables of loops around the one at hand. */
+static bool is_outside(const hoisting *x, sci_val index) {
+  sci_affine f;
+  if (sci_value_at(x->s, index)->flags & SCI_VAL_NAME || !sci_affine_of(x->s, index, &f)) return false;
+  for (uint32_t i = 0; i < f.n; i++) {
+    const sci_value *term = sci_value_at(x->s, f.terms[i].term);
+    if (term->kind != SCI_V_VAR || !x->of_var[term->args[0]] || x->of_var[term->args[0]] >= x->depth) return false;
+  }
+  return true;
+}
+
+/* Loads in the loop at hand that could stand before it; up to a crowd. */
+static uint32_t count_loads(hoisting *x, sci_block b, uint32_t n) {
+  for (uint32_t i = 0; i < b.n && n <= CROWD; i++) {
+    const sci_stmt *st = &b.stmts[i];
+    int64_t offset;
+    if (st->kind == SCI_S_LOOP) n = count_loads(x, st->loop->body, n);
+    if (st->kind != SCI_S_LOAD || !is_outside(x, st->index)) continue;
+    n += sci_map_get(&x->levels[x->depth].written, sci_storage(x->s, st->buf, &offset)) == UINT32_MAX;
+  }
+  return n;
+}
+
 static void visit_block(hoisting *x, sci_block b);
 
 static void begin_level(hoisting *x) {
@@ -159,6 +215,7 @@ static void visit_loop(hoisting *x, const sci_stmt *st) {
   begin_level(x);
   sci_stmt_accesses(x->p, st, note_write, x);
   x->of_var[st->loop->var] = x->depth;
+  x->levels[x->depth].crowded = count_loads(x, st->loop->body, 0) > CROWD;
   visit_block(x, st->loop->body);
   sci_block body = sci_block_or(&x->levels[x->depth].out, x->s, st->loop->body);
   x->depth--;
@@ -175,7 +232,7 @@ static void visit(hoisting *x, const sci_stmt *st) {
     return;
   }
   if (st->kind == SCI_S_LOAD) {
-    emit_at(x, *st, load_level(x, st));
+    emit_load(x, st);
     return;
   }
   sci_stmt copy = *st;
@@ -214,6 +271,9 @@ sci_program *sci_pass_hoist_invariant(const sci_program *p, int64_t *changes) {
   x->of_var = SCI_ZEROS(x->a, uint32_t, s->n_vars);
   sci_map_init(&x->of_value, x->a);
   sci_map_init(&x->same, x->a);
+  sci_map_init(&x->kept, x->a);
+  sci_map_init(&x->twins, x->a);
+  sci_map_init(&x->load_of, x->a);
   for (int i = 0; i < MAX_LEVELS; i++) {
     sci_map_init(&x->levels[i].hoisted, x->a);
     sci_map_init(&x->levels[i].memo, x->a);

@@ -8,12 +8,14 @@
  * - In procedures that do run inside such a loop, lanes come from outside, and everything is expanded; elsewhere only loops whose
  *   expansion stays small.
  * - Hints: `block` procedures are left alone and called; `scalar` ones have no budget and keep no loop. For the others an expansion past the
- *   budget is given up: first one that keeps the larger loops is tried, then the procedure is left as it was. */
+ *   budget is given up: first one that keeps the larger loops is tried, then the procedure is left as it was. So it is when an expansion of more
+ *   than a thousand operations saves less than a quarter of them. */
 #include "lib/passes/passes.h"
 #include "lib/passes/symbolic.h"
 #include "lib/program/walk.h"
 
 enum { LANE_TRIPS = 4, MAX_OPERATIONS = 4096, MAX_WORK = 65536, SMALL_LOOP = 64 };
+static const double few_operations = 1024;
 
 typedef struct symbolic {
   const sci_program *p;
@@ -407,6 +409,29 @@ static int64_t count_operations(sci_store *s, sci_block b) {
   return n;
 }
 
+/* Operations that one call executes. */
+static double executed(sci_reach *r, const sci_proc *const *done, sci_block b) {
+  double n = 0;
+  for (uint32_t i = 0; i < b.n; i++) {
+    const sci_stmt *st = &b.stmts[i];
+    if (st->kind == SCI_S_LOOP) n += (double)sci_loop_trips(st->loop) * executed(r, done, st->loop->body);
+    if (st->kind == SCI_S_CALL) n += executed(r, done, done[st->call->proc]->body);
+  }
+  sci_reach_clear(r);
+  for (uint32_t i = 0; i < b.n; i++)
+    if (b.stmts[i].kind == SCI_S_STORE || b.stmts[i].kind == SCI_S_ASSIGN) sci_reach_add(r, b.stmts[i].value);
+  for (size_t i = 0; i < r->list.n; i++) n += sci_value_at(r->s, r->list.data[i])->kind == SCI_V_OP;
+  return n;
+}
+
+/* Straight-line code that does not fit the processor's memory of instructions must save operations to be worth that: by zeros of seeds
+ * that meet their factors, say. `loops` is the procedure as it was. */
+static bool pays(sci_store *s, const sci_proc *const *done, const sci_proc *made, const sci_proc *loops) {
+  sci_reach *r = sci_reach_new(s);
+  double n = executed(r, done, made->body);
+  return n <= few_operations || n <= 0.75 * executed(r, done, loops->body);
+}
+
 static const sci_proc *expand(const sci_program *p, const sci_proc *const *done, const sci_proc *q, bool inside, bool keep_large) {
   sci_store *s = p->store;
   sci_arena_mark mark = sci_arena_here(&s->env->scratch);
@@ -450,7 +475,7 @@ sci_program *sci_pass_scalarize(const sci_program *p, int64_t *changes) {
     procs[i] = q;
     if (q->hint == SC_HINT_BLOCK) continue;
     for (int keep_large = 0; keep_large < 2 && !made; keep_large++) made = expand(p, procs, q, inside[i], keep_large);
-    if (!made) continue;
+    if (!made || (q->hint != SC_HINT_SCALAR && !pays(s, procs, made, q))) continue;
     procs[i] = made;
     ++*changes;
   }
