@@ -26,6 +26,11 @@ static const form forms[] = {
      "prog.maximum(prog.sign(%v), prog.copysign(prog.floor(%v), %v))), %y[%i]", 0},
     {"in place", 1, 1,
      "%v = prog.load %x[%i] %w = prog.load %y[%i] prog.store prog.fma(%w, 0.5, prog.add(%v, 1)), %y[%i]", 0},
+    {"guarded", 1, 1, /* what is only right on one side is computed for all lanes, and taken where it is right */
+     "%v = prog.load %x[%i] %c = prog.assign prog.lt(0, %v) {declare} "
+     "prog.store prog.select(%c, prog.add(prog.log(%v), prog.pow(%v, 0.7)), prog.select(prog.lt(%v, -1), "
+     "prog.sqrt(prog.sub(prog.mul(%v, %v), 1)), prog.div(1, prog.sqrt(prog.add(%v, 2))))), %y[%i]",
+     0},
     {"two in place", 1, 2,
      "%v = prog.load %x[%i] %a = prog.load %y[prog.mul(%i, 2)] %b = prog.load %y[prog.add(prog.mul(%i, 2), 1)] "
      "prog.store prog.add(prog.sqrt(%v), %b), %y[prog.mul(%i, 2)] prog.store %a, %y[prog.add(prog.mul(%i, 2), 1)]",
