@@ -129,7 +129,10 @@ typedef struct c_lanes {
 typedef struct c_render {
   sci_env *env;
   sci_file_names names_taken;
-  int widths[SC_FLOAT32 + 1]; /* different numbers of lanes in the file, by dtype */
+  int widths[SC_FLOAT32 + 1];           /* different numbers of lanes in the file, by dtype */
+  const char *fma_names[SC_FLOAT32 + 1][5]; /* by dtype and the binary logarithm of the number of lanes, once they are asked for */
+  const char *vec_name;
+  SCI_VEC(const char *) array_names;
   sci_index own_index, constant_index;
   SCI_VEC(c_own_name) own_names;
   c_unit *units;
@@ -150,10 +153,11 @@ typedef struct c_render {
   c_buf_use *bufs;     /* owners of storage */
   uint8_t *plain;      /* per value: int64 arithmetic over loop variables and constants only */
   uint32_t *seen;      /* per value: the statement that was walked last, numbered by `epoch` */
-  uint32_t *temporary; /* per value: number of the temporary that holds it in the current statement, plus one */
-  const char **literals; /* per value: the text of a constant */
-  uint32_t *constants;   /* per value that is a float: its magnitude's number, plus one */
-  uint32_t *pointers_at; /* per value: the first pointer from there, plus one */
+  sci_map temporary;   /* value: number of the temporary that holds it in the current statement, plus one */
+  sci_map literals;    /* constant: place of its text in `texts` */
+  sci_map constants;   /* float: number of its magnitude, plus one */
+  sci_map pointers_at; /* value: the first pointer from there, plus one */
+  SCI_VEC(const char *) texts;
   uint32_t epoch;
 
   /* the current procedure */
@@ -175,6 +179,12 @@ typedef struct c_render {
   SCI_VEC(sci_val) walk, shared;
   SCI_VEC(struct c_item) items; /* what is left to print of an expression, last first */
 } c_render;
+
+/* What a map of values has for one, 0: nothing. Few values are in them, and a store has many. */
+static inline uint32_t sci_c_of(const sci_map *m, sci_val v) {
+  uint32_t id = sci_map_get(m, v);
+  return id == UINT32_MAX ? 0 : id;
+}
 
 void sci_c_analyze(c_render *r, const sci_proc *proc);
 /* The operations of a statement's own values that need a temporary, in order of evaluation, in r->shared. */

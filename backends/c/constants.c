@@ -28,22 +28,27 @@ static sci_scalar magnitude(const sci_value *x) {
 void sci_c_note_constant(c_render *r, sci_val v) {
   const sci_value *x = &r->s->values[v];
   if (!sci_is_float((sc_dtype)x->dtype)) return;
-  if (!r->constants[v]) r->constants[v] = 1 + number_of(r, sci_scalar_bits((sc_dtype)x->dtype, magnitude(x)), x->dtype);
-  c_constant *c = &r->constants_used.data[r->constants[v] - 1];
+  uint32_t number = sci_c_of(&r->constants, v);
+  if (!number) {
+    number = 1 + number_of(r, sci_scalar_bits((sc_dtype)x->dtype, magnitude(x)), x->dtype);
+    sci_map_set(&r->constants, v, number);
+  }
+  c_constant *c = &r->constants_used.data[number - 1];
   if (c->proc != r->proc) *c = (c_constant){.bits = c->bits, .dtype = c->dtype, .proc = r->proc};
   c->uses++;
 }
 
 const char *sci_c_constant_name(c_render *r, sci_val v, bool *is_negative) {
   const sci_value *x = &r->s->values[v];
-  if (!r->constants[v]) return NULL;
-  uint32_t id = r->constants[v] - 1;
+  uint32_t number = sci_c_of(&r->constants, v);
+  if (!number) return NULL;
+  uint32_t id = number - 1;
   c_constant *c = &r->constants_used.data[id];
   *is_negative = x->bits != c->bits;
   if (c->name || c->proc != r->proc || c->uses < FEWEST) return c->proc == r->proc ? c->name : NULL;
   double value = sci_scalar_double((sc_dtype)c->dtype, sci_scalar_from_bits((sc_dtype)c->dtype, c->bits));
-  char number[SCI_NUM_MAX];
-  int length = c->dtype == SC_FLOAT32 ? sci_fmt_f32(number, (float)value) : sci_fmt_f64(number, value);
+  char text[SCI_NUM_MAX];
+  int length = c->dtype == SC_FLOAT32 ? sci_fmt_f32(text, (float)value) : sci_fmt_f64(text, value);
   if (!isfinite(value) || length < SHORTEST) return NULL;
   char stem[SCI_NUM_MAX + 1] = "k";
   sci_fmt_i64(stem + 1, (int64_t)r->named.n);

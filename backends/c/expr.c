@@ -106,13 +106,15 @@ static void put_literal(c_render *r, sci_val v, int least) {
     put_text(r, text);
     return;
   }
-  text = r->literals[v];
+  uint32_t known = sci_map_get(&r->literals, v);
+  text = known == UINT32_MAX ? NULL : r->texts.data[known];
   if (!text) {
     char buf[SCI_NUM_MAX];
     sci_scalar scalar = sci_scalar_from_bits((sc_dtype)x->dtype, x->bits);
     r->needs.math |= needs_math((sc_dtype)x->dtype, scalar);
     text = sci_strndup(&r->env->scratch, buf, (size_t)format_scalar(buf, (sc_dtype)x->dtype, scalar));
-    r->literals[v] = text;
+    sci_map_set(&r->literals, v, (uint32_t)r->texts.n);
+    sci_vec_push(&r->env->scratch, &r->texts, text);
   }
   bool wrap = (*text == '-' && least > P_MINUS) || (*text == '(' && least > P_CAST);
   if (wrap) sci_put_char(r->out, '(');
@@ -226,7 +228,11 @@ static void push_widened(c_render *r, sci_val v) {
 }
 
 static void put_lane_function(c_render *r, const char *name, const sci_value *x, int first) {
-  sci_putf(r->out, "scaly_%s_%s(", name, r->vector.suffix);
+  put_text(r, "scaly_");
+  put_text(r, name);
+  sci_put_char(r->out, '_');
+  put_text(r, r->vector.suffix);
+  sci_put_char(r->out, '(');
   push_text(r, ")");
   for (int i = sci_ops[x->op].arity; i-- > first;) {
     push_widened(r, x->args[i]);
@@ -311,8 +317,9 @@ static void put_lane_op(c_render *r, const sci_value *x, int least) {
 
 static void put_op(c_render *r, sci_val v, int least, bool is_index) {
   const sci_value *x = &r->s->values[v];
-  if (r->temporary[v]) {
-    sci_putf(r->out, "scaly_%u", r->temporary[v] - 1);
+  uint32_t temporary = sci_c_of(&r->temporary, v);
+  if (temporary) {
+    sci_putf(r->out, "scaly_%u", temporary - 1);
     if (!is_index && sci_c_lane_loops(r) && sci_c_varies(r, v)) sci_putf(r->out, "[%s]", sci_c_lane(r));
     return;
   }
@@ -356,7 +363,7 @@ static void push_index(c_render *r, sci_val index, int64_t offset, int least) {
     push_text(r, number_text(r, sci_val_int_of(r->s, index) + offset));
     return;
   }
-  if (offset && !r->temporary[index]) index = sci_c_split_index(r, index, &offset);
+  if (offset && !sci_c_of(&r->temporary, index)) index = sci_c_split_index(r, index, &offset);
   if (!offset) {
     push_value(r, index, least, true);
     return;

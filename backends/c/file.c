@@ -54,12 +54,13 @@ static void put_tables(c_render *r, sci_text *out) {
 static void find_plain(c_render *r) {
   for (sci_val v = 0; v < r->s->n_values; v++) {
     const sci_value *x = &r->s->values[v];
+    if (x->dtype != SC_INT64) continue;
     bool plain = x->kind == SCI_V_VAR || x->kind == SCI_V_CONST;
-    if (x->kind == SCI_V_OP && x->dtype == SC_INT64)
+    if (x->kind == SCI_V_OP)
       plain = x->op == SCI_OP_add || x->op == SCI_OP_sub || x->op == SCI_OP_mul || x->op == SCI_OP_div || x->op == SCI_OP_fmod ||
               x->op == SCI_OP_neg;
     for (int i = 0; x->kind == SCI_V_OP && i < sci_ops[x->op].arity; i++) plain = plain && r->plain[x->args[i]];
-    r->plain[v] = plain && x->dtype == SC_INT64;
+    r->plain[v] = plain;
   }
 }
 
@@ -98,10 +99,9 @@ static void start_unit(c_render *r, const c_unit *unit) {
   r->bufs = SCI_ZEROS(scratch, c_buf_use, r->s->n_bufs);
   r->plain = SCI_ZEROS(scratch, uint8_t, r->s->n_values);
   r->seen = SCI_ZEROS(scratch, uint32_t, r->s->n_values);
-  r->temporary = SCI_ZEROS(scratch, uint32_t, r->s->n_values);
-  r->literals = SCI_ZEROS(scratch, const char *, r->s->n_values);
-  r->constants = SCI_ZEROS(scratch, uint32_t, r->s->n_values);
-  r->pointers_at = SCI_ZEROS(scratch, uint32_t, r->s->n_values);
+  sci_map *maps[] = {&r->temporary, &r->literals, &r->constants, &r->pointers_at};
+  for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) sci_map_init(maps[i], scratch);
+  r->texts.n = 0;
   r->epoch = 0;
   find_plain(r);
 }

@@ -16,20 +16,20 @@ typedef struct naming {
 
 static void put_template(sci_text *out, const naming *n, const char *text) {
   for (; *text; text++) {
-    if (*text != '@') {
-      sci_put_char(out, *text);
-      continue;
-    }
+    size_t plain = strcspn(text, "@");
+    sci_put_n(out, text, plain);
+    text += plain;
+    if (!*text) return;
     text++;
-    if (*text == 'V') sci_putf(out, "scaly_%s", n->suffix);
-    if (*text == 'M') sci_putf(out, "scaly_m%s", n->suffix + 1);
+    if (*text == 'V') sci_put(out, "scaly_"), sci_put(out, n->suffix);
+    if (*text == 'M') sci_put(out, "scaly_m"), sci_put(out, n->suffix + 1);
     if (*text == 'T') sci_put(out, n->element);
     if (*text == 'I') sci_put(out, n->integer);
     if (*text == 'W') sci_put(out, n->count);
-    if (*text == 'G' && n->is_auto) sci_putf(out, " && %s > 1", n->count);
+    if (*text == 'G' && n->is_auto) sci_put(out, " && "), sci_put(out, n->count), sci_put(out, " > 1");
     if (*text == 's') sci_put(out, n->suffix);
     if (*text == 'f') sci_put(out, n->dtype == SC_FLOAT32 ? "f" : "");
-    if (*text == 'a' || *text == 'b' || *text == 'c') sci_putf(out, "SCALY_AT(%c, i)", *text);
+    if (*text == 'a' || *text == 'b' || *text == 'c') sci_put(out, "SCALY_AT("), sci_put_char(out, *text), sci_put(out, ", i)");
   }
 }
 

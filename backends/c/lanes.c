@@ -83,13 +83,18 @@ bool sci_c_name_varies(const c_render *r, sci_name n) {
   return r->vector.loop && n < r->vector.facts.n_names && r->vector.facts.name[n];
 }
 
+static const char *vec_name(c_render *r) {
+  if (!r->vec_name) r->vec_name = sci_c_own_name(r, "vec");
+  return r->vec_name;
+}
+
 void sci_c_put_type(c_render *r, sc_dtype dtype, bool varies) {
   if (!varies) {
     put(r, sci_c_types[dtype]);
   } else if (dtype == SC_BOOL) {
     sci_putf(r->out, "scaly_m%s", r->vector.suffix + 1);
   } else {
-    put(r, sci_c_own_name(r, "vec"));
+    put(r, vec_name(r));
     r->vector.declares = true;
   }
 }
@@ -114,17 +119,23 @@ void sci_c_find_widths(c_render *r) {
  * lanes, so the latter, when they are all alike, are the ones without. */
 const char *sci_c_fma_name(c_render *r, sc_dtype dtype, int lanes) {
   char stem[24];
+  unsigned which = 0;
+  while (1 << which < lanes) which++;
+  if (r->fma_names[dtype][which]) return r->fma_names[dtype][which];
   bool plain = r->widths[dtype] == (lanes > 1);
   if (plain) snprintf(stem, sizeof stem, "FMA%s", dtype == SC_FLOAT32 ? "F" : "");
   else snprintf(stem, sizeof stem, "FMA%s%d", dtype == SC_FLOAT32 ? "F" : "", lanes);
-  return sci_c_own_name(r, stem);
+  return r->fma_names[dtype][which] = sci_c_own_name(r, stem);
 }
 
 /* The array of a block. */
 static const char *array_name(c_render *r, uint32_t number) {
-  char stem[16];
-  snprintf(stem, sizeof stem, "b%u", number);
-  return sci_c_own_name(r, stem);
+  while (r->array_names.n <= number) {
+    char stem[16];
+    snprintf(stem, sizeof stem, "b%zu", r->array_names.n);
+    sci_vec_push(&r->env->scratch, &r->array_names, sci_c_own_name(r, stem));
+  }
+  return r->array_names.data[number];
 }
 
 /* scaly_load_f64x4 */
@@ -358,7 +369,7 @@ static void put_type_name(c_render *r, size_t at) {
   sci_text_init(&text, &r->env->scratch);
   r->out = &text;
   put_indent(r);
-  sci_putf(r->out, "typedef scaly_%s %s;\n", r->vector.suffix, sci_c_own_name(r, "vec"));
+  sci_putf(r->out, "typedef scaly_%s %s;\n", r->vector.suffix, vec_name(r));
   r->out = body;
   sci_c_insert(r, at, &text);
 }

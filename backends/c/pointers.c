@@ -51,7 +51,7 @@ static bool is_place(const c_render *r, sci_val v, int depth, size_t *inner) {
 /* ---- counting ---- */
 
 static c_pointer *find(c_render *r, sci_buf owner, sci_val at) {
-  for (uint32_t i = r->pointers_at[at]; i; i = r->pointers.data[i - 1].same_at)
+  for (uint32_t i = sci_c_of(&r->pointers_at, at); i; i = r->pointers.data[i - 1].same_at)
     if (r->pointers.data[i - 1].owner == owner) return &r->pointers.data[i - 1];
   return NULL;
 }
@@ -70,9 +70,10 @@ void sci_c_note_element(c_render *r, sci_buf b, sci_val index) {
   size_t inner = 0;
   if (!is_place(r, at, 0, &inner) || !inner) return;
   c_nest *loop = &r->nest.data[inner - 1];
-  c_pointer new = {.owner = owner, .at = at, .uses = 1, .same_at = r->pointers_at[at], .next = loop->pointers};
+  c_pointer new = {.owner = owner, .at = at, .uses = 1, .same_at = sci_c_of(&r->pointers_at, at), .next = loop->pointers};
   sci_vec_push(&r->env->scratch, &r->pointers, new);
-  r->pointers_at[at] = loop->pointers = (uint32_t)r->pointers.n;
+  loop->pointers = (uint32_t)r->pointers.n;
+  sci_map_set(&r->pointers_at, at, loop->pointers);
 }
 
 void sci_c_enter_nest(c_render *r, const sci_loop *l) {
@@ -82,7 +83,7 @@ void sci_c_enter_nest(c_render *r, const sci_loop *l) {
 /* What is left is found no more: a variable may have another loop later. */
 void sci_c_leave_nest(c_render *r) {
   uint32_t first = r->nest.data[--r->nest.n].pointers;
-  for (uint32_t i = first; i; i = r->pointers.data[i - 1].next) r->pointers_at[r->pointers.data[i - 1].at] = 0;
+  for (uint32_t i = first; i; i = r->pointers.data[i - 1].next) sci_map_set(&r->pointers_at, r->pointers.data[i - 1].at, 0);
   sci_vec_push(&r->env->scratch, &r->loop_pointers, first);
 }
 
@@ -115,8 +116,8 @@ uint32_t sci_c_open_pointers(c_render *r, const char *variable) {
     if (p->uses < FEWEST) continue;
     p->name = name_of(r, p, variable);
     p->uses = 0;
-    p->same_at = r->pointers_at[p->at];
-    r->pointers_at[p->at] = i;
+    p->same_at = sci_c_of(&r->pointers_at, p->at);
+    sci_map_set(&r->pointers_at, p->at, i);
     sci_vec_push(&r->env->scratch, &r->active, i - 1);
   }
   return first;
@@ -150,7 +151,7 @@ void sci_c_close_pointers(c_render *r, uint32_t first, size_t at) {
   for (uint32_t i = first; i; i = r->pointers.data[i - 1].next) {
     if (!r->pointers.data[i - 1].name) continue;
     const c_pointer *last = &r->pointers.data[r->active.data[--r->active.n]];
-    r->pointers_at[last->at] = last->same_at;
+    sci_map_set(&r->pointers_at, last->at, last->same_at);
   }
   for (uint32_t i = first; i; i = r->pointers.data[i - 1].next)
     if (r->pointers.data[i - 1].name && r->pointers.data[i - 1].uses) put_pointer(r, &r->pointers.data[i - 1]);

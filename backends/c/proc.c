@@ -22,12 +22,12 @@ void sci_c_put_temporaries(c_render *r, const sci_stmt *st) {
     sci_putf(r->out, " scaly_%u = ", r->n_temporaries);
     sci_c_put_value(r, v, P_ANY);
     put(r, ";\n");
-    r->temporary[v] = ++r->n_temporaries;
+    sci_map_set(&r->temporary, v, ++r->n_temporaries);
   }
 }
 
 void sci_c_forget_temporaries(c_render *r) {
-  for (size_t i = 0; i < r->shared.n; i++) r->temporary[r->shared.data[i]] = 0;
+  for (size_t i = 0; i < r->shared.n; i++) sci_map_set(&r->temporary, r->shared.data[i], 0);
 }
 
 static void put_load(c_render *r, const sci_stmt *st) {

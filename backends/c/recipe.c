@@ -31,14 +31,14 @@ static bool has_vector_math(const c_render *r, sci_vector_lib lib) {
 
 /* The oldest glibc with what is called. */
 static int glibc_needed(const c_render *r) {
-  int newest = 0, op;
-  sc_dtype dtype;
-  sci_vector_routine v;
-  for (size_t i = 0; sci_vector_routine_at(i, &op, &dtype, &v); i++) {
-    bool called = false;
-    for (int k = 1; k < 5 && op < SCI_OP_COUNT; k++) called |= r->needs.lanes[dtype][k].op[op];
-    if (called && v.lib == SCI_VECTOR_GLIBC && v.since <= r->p->vector.glibc && v.since > newest) newest = v.since;
-  }
+  int newest = 0;
+  for (int d = 0; d <= SC_FLOAT32; d++)
+    for (int op = 0; op < SCI_OP_COUNT; op++) {
+      bool called = false;
+      for (int k = 1; k < 5; k++) called |= r->needs.lanes[d][k].op[op];
+      int since = called ? sci_vector_glibc_since(op, (sc_dtype)d) : 0;
+      if (since <= r->p->vector.glibc && since > newest) newest = since;
+    }
   return newest;
 }
 

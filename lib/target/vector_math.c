@@ -69,6 +69,12 @@ static void describe(const row *r, kind k, sci_vector_routine *out) {
   }
 }
 
+int sci_vector_glibc_since(int op, sc_dtype dtype) {
+  for (size_t r = 0; r < ROWS; r++)
+    if (rows[r].op == op && rows[r].dtype == dtype && !rows[r].suite) return rows[r].since;
+  return 0;
+}
+
 bool sci_vector_routine_at(size_t i, int *op, sc_dtype *dtype, sci_vector_routine *out) {
   for (size_t r = 0; r < ROWS; r++)
     for (int k = 0; k < KINDS; k++) {

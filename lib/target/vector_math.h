@@ -35,6 +35,8 @@ typedef struct sci_vector_routine {
 bool sci_vector_routine_find(const sci_vector_math *m, sc_isa isa, int op, sc_dtype dtype, int lanes, sci_vector_routine *out);
 
 /* Every routine of the table, in its order, whatever the library, instruction set and error; false past the end. For listing and tests. */
+/* The first glibc with routines for an operation; 0: none has. */
+int sci_vector_glibc_since(int op, sc_dtype dtype);
 bool sci_vector_routine_at(size_t i, int *op, sc_dtype *dtype, sci_vector_routine *out);
 
 /* The address of a routine of this process's own glibc or SLEEF, opened for the purpose and kept (RTLD_LOCAL; no other library is
