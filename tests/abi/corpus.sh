@@ -65,6 +65,7 @@ for dialect in gnu c cpp; do
   c)
     compiles "gcc c99" gcc -std=c99 -pedantic-errors -O2 -Wstack-usage=49152
     restrained
+    compiles "g++ 17, casts that are not needed" g++ -x c++ -std=c++17 -O0 -Wuseless-cast
     compiles "clang c99" "$clang" -std=c99 -pedantic-errors -O1
     compiles "arm-none-eabi" arm-none-eabi-gcc -std=c99 -O2 -mcpu=cortex-m7 -mfpu=fpv5-d16 -mfloat-abi=hard -Wstack-usage=49152
     runs "gcc c99" gcc -std=gnu99 -O2
