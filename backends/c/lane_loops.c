@@ -175,7 +175,7 @@ static void put_temporary(c_render *r, sci_val v) {
   char name[32];
   snprintf(name, sizeof name, "scaly_%u", r->n_temporaries);
   put_array(r, name, v, true);
-  r->temporary[v] = ++r->n_temporaries;
+  sci_map_set(&r->temporary, v, ++r->n_temporaries);
 }
 
 static void put_load(c_render *r, const sci_stmt *st) {
@@ -197,7 +197,7 @@ static void put_store(c_render *r, const sci_stmt *st) {
   sci_access access = sci_access_of(&r->vector.facts, st->buf, st->index);
   bool elements = moves_elements(r, &access), waits = access.kind != SCI_ACCESS_OWN && !r->vector.facts.reads_written;
   bool apart = (elements || waits || kind_of(r, st->value) == CALLS) && r->s->values[st->value].kind == SCI_V_OP;
-  if (apart && sci_c_varies(r, st->value) && !r->temporary[st->value]) {
+  if (apart && sci_c_varies(r, st->value) && !sci_c_of(&r->temporary, st->value)) {
     put_temporary(r, st->value);
     sci_vec_push(&r->env->scratch, &r->shared, st->value); /* to be forgotten with the others */
   }

@@ -109,6 +109,7 @@ static void note_widths(c_render *r, sci_block block, unsigned seen[SC_FLOAT32 +
 
 void sci_c_find_widths(c_render *r) {
   unsigned seen[SC_FLOAT32 + 1] = {0};
+  if (sci_c_lane_loops(r)) return; /* where everything is a scalar's */
   for (size_t i = 0; i < r->n_units; i++)
     for (uint32_t k = 0; k < r->units[i].p->n_procs; k++) note_widths(r, r->units[i].p->procs[k]->body, seen);
   for (int d = 0; d <= SC_FLOAT32; d++)
