@@ -28,7 +28,7 @@ static const bool needed[] = {
 enum { N_PASSES = sizeof pass_names / sizeof *pass_names };
 
 static const char text[] =
-    "prog.module @f {target=\"x86-64-v3\", vector_glibc=235, vector_accuracy=4} {\n"
+    "prog.module @f {target=\"x86-64-v3\", vector_glibc=235, vector_accuracy=4, derived=true} {\n"
     "  prog.table @c : memref<2xfloat64> = [3, 1]\n"
     "  prog.table @d : memref<4xint32> = [1, 0, 3, 2]\n"
     "  prog.proc @unused(%a: memref<1xfloat64>, %b: memref<1xfloat64 output>) { prog.store 0, %b[0] }\n"
@@ -45,7 +45,7 @@ static const char text[] =
     "    }\n"
     "    prog.for %k = 0 to 4 step 1 {kind=independent} {\n"
     "      %z = prog.load %b[%k]\n"
-    "      prog.store prog.add(%z, 1), %b[%k]\n"
+    "      prog.store prog.add(prog.div(%z, 3), 1), %b[%k]\n"
     "    }\n"
     "  }\n"
     "  prog.proc @f(%x: memref<4xfloat64>, %y: memref<6xfloat64 output>, %z: memref<4xfloat64 output>, "

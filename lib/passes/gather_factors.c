@@ -1,0 +1,191 @@
+/* Owns gather_factors: in programs that compute derivatives, products and quotients by what does not change meet.
+ *
+ * A factor is steady when it is a constant or, in a procedure with loops, made of what is known before any loop: names
+ * from outside and elements of inputs at constant places. (x * s) * t becomes x * (s * t) where nothing else needs
+ * x * s, and x / s becomes x * (1 / s): hoist_invariant then computes s * t and 1 / s once. Seeds and adjoints go
+ * through many such factors, the integrator's steps and the masses of a model. A quotient may so be off by one unit in
+ * the last place and a half, and is infinite for a divisor below 2^-1024, which has no reciprocal. */
+#include "lib/passes/passes.h"
+#include "lib/program/map.h"
+#include "lib/program/walk.h"
+
+#include <math.h>
+
+typedef struct gathering {
+  sci_store *s;
+  sci_reach *reach;
+  uint32_t *uses; /* per reached value */
+  sci_val *to;    /* rewritten */
+  bool *outside;  /* per name: known before any loop */
+  bool *steady;   /* per reached value */
+  sci_map made;   /* of values made here: 1 steady, 0 not */
+  bool loops;
+  int64_t *changes;
+} gathering;
+
+/* ---- what is steady ---- */
+
+static bool is_fixed_load(const sci_store *s, const sci_stmt *st) {
+  if (st->kind != SCI_S_LOAD || !sci_val_is_const(s, st->index)) return false;
+  int64_t offset;
+  sci_space space = (sci_space)s->bufs[sci_storage(s, st->buf, &offset)].space;
+  return space == SCI_SPACE_INPUT || space == SCI_SPACE_CONSTANT;
+}
+
+static void note_names(gathering *x, sci_block b, bool inside) {
+  for (uint32_t i = 0; i < b.n; i++) {
+    const sci_stmt *st = &b.stmts[i];
+    if (st->kind == SCI_S_LOOP) {
+      x->loops = true;
+      note_names(x, st->loop->body, true);
+    }
+    if (st->kind != SCI_S_LOAD && st->kind != SCI_S_ASSIGN) continue;
+    x->outside[st->name] = !x->s->names[st->name].is_mutable && (!inside || is_fixed_load(x->s, st));
+  }
+}
+
+static bool is_steady(gathering *x, sci_val v);
+
+static bool all_steady(gathering *x, const sci_value *value) {
+  if (value->kind == SCI_V_CONST) return true;
+  if (!x->loops || value->kind == SCI_V_VAR) return false;
+  if (value->kind == SCI_V_NAME) return x->outside[value->args[0]];
+  bool all = true;
+  for (int i = 0; i < sci_ops[value->op].arity; i++) all = is_steady(x, value->args[i]) && all;
+  return all;
+}
+
+/* Reached values are decided operands first, so only what is made here is looked into, one or two operations deep. */
+static bool is_steady(gathering *x, sci_val v) {
+  uint32_t at = v < x->reach->n_values ? sci_reach_at(x->reach, v) : UINT32_MAX;
+  if (at != UINT32_MAX) return x->steady[at];
+  uint32_t known = sci_map_get(&x->made, v);
+  if (known != UINT32_MAX) return known;
+  bool all = all_steady(x, sci_value_at(x->s, v));
+  sci_map_set(&x->made, v, all);
+  return all;
+}
+
+/* ---- rewriting ---- */
+
+/* A constant made here is no factor when it is out of range: the operations one by one may stay within. */
+static bool is_sound(const gathering *x, sci_val made) {
+  const sci_value *value = sci_value_at(x->s, made);
+  sc_dtype dtype = (sc_dtype)value->dtype;
+  if (value->kind != SCI_V_CONST) return true;
+  double d = fabs(sci_scalar_double(dtype, sci_scalar_from_bits(dtype, value->bits)));
+  return isfinite(d) && d > (dtype == SC_FLOAT64 ? 0x1p-1021 : 0x1p-125);
+}
+
+/* SCI_NIL: it has none. */
+static sci_val reciprocal(gathering *x, sci_val s) {
+  sci_val one = sci_val_double(x->s, (sc_dtype)sci_value_at(x->s, s)->dtype, 1);
+  sci_val r = sci_val_op2(x->s, SCI_OP_div, one, s);
+  return is_sound(x, r) ? r : SCI_NIL;
+}
+
+/* v as a product with a steady factor, operands already rewritten. */
+static bool has_steady_factor(gathering *x, sci_val v, sci_val *rest, sci_val *factor) {
+  const sci_value value = *sci_value_at(x->s, v);
+  if (value.kind != SCI_V_OP || value.op != SCI_OP_mul || !sci_is_float((sc_dtype)value.dtype)) return false;
+  for (int i = 1; i >= 0; i--)
+    if (is_steady(x, value.args[i]) && !is_steady(x, value.args[!i])) {
+      *factor = value.args[i], *rest = value.args[!i];
+      return true;
+    }
+  return false;
+}
+
+/* x * factor, where nothing else needs x: with its own steady factor in that. */
+static sci_val times(gathering *x, sci_val old, sci_val v, sci_val factor) {
+  sci_val rest, inner;
+  if (x->uses[sci_reach_at(x->reach, old)] == 1 && has_steady_factor(x, v, &rest, &inner)) {
+    sci_val both = sci_val_op2(x->s, SCI_OP_mul, inner, factor);
+    if (is_sound(x, both)) {
+      ++*x->changes;
+      v = rest;
+      factor = both;
+    }
+  }
+  return sci_val_op2(x->s, SCI_OP_mul, v, factor);
+}
+
+static sci_val rewritten(gathering *x, sci_val v) {
+  const sci_value value = *sci_value_at(x->s, v);
+  if (value.kind != SCI_V_OP) return v;
+  sci_val args[3];
+  bool same = true;
+  for (int i = 0; i < sci_ops[value.op].arity; i++) {
+    args[i] = x->to[sci_reach_at(x->reach, value.args[i])];
+    same &= args[i] == value.args[i];
+  }
+  bool product = value.op == SCI_OP_mul, quotient = value.op == SCI_OP_div;
+  if (sci_is_float((sc_dtype)value.dtype) && (product || quotient))
+    for (int i = 1; i >= quotient; i--) {
+      if (!is_steady(x, args[i]) || is_steady(x, args[!i])) continue;
+      sci_val factor = quotient ? reciprocal(x, args[i]) : args[i];
+      if (factor == SCI_NIL) break;
+      *x->changes += quotient;
+      return times(x, value.args[!i], args[!i], factor);
+    }
+  return same ? v : sci_val_op(x->s, (sci_op)value.op, (sc_dtype)value.dtype, args);
+}
+
+static void count_root(void *user, sci_val v, bool is_index) {
+  gathering *x = user;
+  (void)is_index;
+  x->uses[sci_reach_at(x->reach, v)]++;
+}
+
+static void count_roots(gathering *x, sci_block b) {
+  for (uint32_t i = 0; i < b.n; i++) {
+    sci_stmt_values(&b.stmts[i], count_root, x);
+    if (b.stmts[i].kind == SCI_S_LOOP) count_roots(x, b.stmts[i].loop->body);
+  }
+}
+
+static void visit(sci_rewriter *r, sci_block_builder *out, const sci_stmt *st) {
+  const gathering *x = r->user;
+  if (st->kind != SCI_S_STORE && st->kind != SCI_S_ASSIGN) {
+    sci_rewrite_default(r, out, st);
+    return;
+  }
+  sci_stmt copy = *st;
+  copy.value = x->to[sci_reach_at(x->reach, st->value)];
+  sci_emit(out, copy);
+}
+
+static const sci_proc *gather_proc(const sci_program *p, const sci_proc *q, void *user) {
+  gathering *x = user;
+  sci_arena *a = &p->store->env->scratch;
+  int64_t before = *x->changes;
+  sci_reach_clear(x->reach);
+  sci_reach_block(x->reach, q->body);
+  sci_reach_sort(x->reach);
+  size_t n = x->reach->list.n;
+  sci_arena_mark here = sci_arena_here(a);
+  x->uses = SCI_ZEROS(a, uint32_t, n);
+  x->to = SCI_ARRAY(a, sci_val, n);
+  x->outside = SCI_ZEROS(a, bool, x->s->n_names);
+  x->loops = false;
+  x->steady = SCI_ZEROS(a, bool, n);
+  sci_map_init(&x->made, a);
+  note_names(x, q->body, false);
+  count_roots(x, q->body);
+  for (size_t i = 0; i < n; i++) {
+    const sci_value *v = sci_value_at(x->s, x->reach->list.data[i]);
+    x->steady[i] = all_steady(x, v);
+    for (int j = 0; v->kind == SCI_V_OP && j < sci_ops[v->op].arity; j++) x->uses[sci_reach_at(x->reach, v->args[j])]++;
+  }
+  for (size_t i = 0; i < n; i++) x->to[i] = rewritten(x, x->reach->list.data[i]);
+  sci_rewriter r = {x->s, visit, x};
+  if (*x->changes != before) q = sci_proc_with(x->s, q, sci_rewrite_block(&r, q->body));
+  sci_arena_release(a, here);
+  return q;
+}
+
+sci_program *sci_pass_gather_factors(const sci_program *p, int64_t *changes) {
+  if (!p->derived) return NULL;
+  gathering x = {.s = p->store, .reach = sci_reach_new(p->store), .changes = changes};
+  return sci_pass_each(p, gather_proc, &x);
+}
