@@ -1,6 +1,7 @@
 /* Owns the names of constants: one with many digits that a procedure needs often is `const double k0` at its top.
  *
- * A constant and its negative share a name. Uses are counted while a procedure is analyzed; names are given where the text first has one. */
+ * A constant and its negative share a name. Uses are counted while a procedure is analyzed; names are given where the
+ * text first has one. */
 #include "backends/c/c.h"
 
 #include <math.h>
@@ -20,8 +21,10 @@ static uint32_t number_of(c_render *r, uint64_t bits, uint8_t dtype) {
 
 static sci_scalar magnitude(const sci_value *x) {
   sci_scalar v = sci_scalar_from_bits((sc_dtype)x->dtype, x->bits);
-  if (x->dtype == SC_FLOAT32) v.f32 = fabsf(v.f32);
-  else v.f64 = fabs(v.f64);
+  if (x->dtype == SC_FLOAT32)
+    v.f32 = fabsf(v.f32);
+  else
+    v.f64 = fabs(v.f64);
   return v;
 }
 

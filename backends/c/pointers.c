@@ -1,7 +1,8 @@
 /* Owns the pointers to where an iteration's elements begin: `const double* z_i = z + 6 * i;`, and z_i[3] from there on.
  *
- * They are there for the reader, and for the length of the text: an element is found at the same address either way. Elements are counted
- * while a procedure is analyzed; a pointer is declared at the top of the loop whose variable it needs, when the text behind turned out to use it. */
+ * They are there for the reader, and for the length of the text: an element is found at the same address either way.
+ * Elements are counted while a procedure is analyzed; a pointer is declared at the top of the loop whose variable it
+ * needs, when the text behind turned out to use it. */
 #include <stdio.h>
 
 #include "backends/c/c.h"
@@ -23,15 +24,16 @@ const char *sci_c_own_name(c_render *r, const char *stem) {
 
 sci_val sci_c_split_index(const c_render *r, sci_val index, int64_t *offset) {
   const sci_value *x = &r->s->values[index];
-  bool splits = x->kind == SCI_V_OP && (x->op == SCI_OP_add || x->op == SCI_OP_sub) && sci_val_is_const(r->s, x->args[1]);
+  bool splits =
+      x->kind == SCI_V_OP && (x->op == SCI_OP_add || x->op == SCI_OP_sub) && sci_val_is_const(r->s, x->args[1]);
   if (!splits) return index;
   int64_t own = sci_val_int_of(r->s, x->args[1]);
   *offset += x->op == SCI_OP_add ? own : -own;
   return x->args[0];
 }
 
-/* Whether v is made of loop variables and constants only and never negative: a pointer must stay within its array. `inner` becomes the
- * innermost loop that it needs. */
+/* Whether v is made of loop variables and constants only and never negative: a pointer must stay within its array.
+ * `inner` becomes the innermost loop that it needs. */
 static bool is_place(const c_render *r, sci_val v, int depth, size_t *inner) {
   enum { DEEPEST = 12 };
   const sci_value *x = &r->s->values[v];
@@ -44,8 +46,10 @@ static bool is_place(const c_render *r, sci_val v, int depth, size_t *inner) {
     }
     return false;
   }
-  bool keeps_sign = x->kind == SCI_V_OP && (x->op == SCI_OP_add || x->op == SCI_OP_mul || x->op == SCI_OP_div || x->op == SCI_OP_fmod);
-  return keeps_sign && depth < DEEPEST && is_place(r, x->args[0], depth + 1, inner) && is_place(r, x->args[1], depth + 1, inner);
+  bool keeps_sign = x->kind == SCI_V_OP &&
+                    (x->op == SCI_OP_add || x->op == SCI_OP_mul || x->op == SCI_OP_div || x->op == SCI_OP_fmod);
+  return keeps_sign && depth < DEEPEST && is_place(r, x->args[0], depth + 1, inner) &&
+         is_place(r, x->args[1], depth + 1, inner);
 }
 
 /* ---- counting ---- */
@@ -70,7 +74,8 @@ void sci_c_note_element(c_render *r, sci_buf b, sci_val index) {
   size_t inner = 0;
   if (!is_place(r, at, 0, &inner) || !inner) return;
   c_nest *loop = &r->nest.data[inner - 1];
-  c_pointer new = {.owner = owner, .at = at, .uses = 1, .same_at = sci_c_of(&r->pointers_at, at), .next = loop->pointers};
+  c_pointer new = {
+      .owner = owner, .at = at, .uses = 1, .same_at = sci_c_of(&r->pointers_at, at), .next = loop->pointers};
   sci_vec_push(&r->env->scratch, &r->pointers, new);
   loop->pointers = (uint32_t)r->pointers.n;
   sci_map_set(&r->pointers_at, at, loop->pointers);
@@ -83,7 +88,8 @@ void sci_c_enter_nest(c_render *r, const sci_loop *l) {
 /* What is left is found no more: a variable may have another loop later. */
 void sci_c_leave_nest(c_render *r) {
   uint32_t first = r->nest.data[--r->nest.n].pointers;
-  for (uint32_t i = first; i; i = r->pointers.data[i - 1].next) sci_map_set(&r->pointers_at, r->pointers.data[i - 1].at, 0);
+  for (uint32_t i = first; i; i = r->pointers.data[i - 1].next)
+    sci_map_set(&r->pointers_at, r->pointers.data[i - 1].at, 0);
   sci_vec_push(&r->env->scratch, &r->loop_pointers, first);
 }
 

@@ -1,5 +1,5 @@
-/* Owns what is read from syntax trees rather than asserted: that the call hands every buffer over in its place, and that the queries of a
- * CasADi layer (counts, names, patterns, sizes) answer what the module declares. */
+/* Owns what is read from syntax trees rather than asserted: that the call hands every buffer over in its place, and
+ * that the queries of a CasADi layer (counts, names, patterns, sizes) answer what the module declares. */
 #include "backends/clang/tree.h"
 
 #include <ctype.h>
@@ -32,7 +32,8 @@ static enum CXChildVisitResult visit_all(CXCursor c, CXCursor parent, CXClientDa
   return CXChildVisit_Recurse;
 }
 
-static void each(CXCursor root, enum CXCursorKind kind, const char *name, void (*found)(CXCursor c, void *user), void *user) {
+static void each(CXCursor root, enum CXCursorKind kind, const char *name, void (*found)(CXCursor c, void *user),
+                 void *user) {
   finder f = {kind, name, found, user};
   clang_visitChildren(root, visit_all, &f);
 }
@@ -213,7 +214,12 @@ static long long offset_of(CXCursor value, const char *table) {
 /* {nrow, ncol, colptr[ncol + 1], rowind[nnz]} at `at`. */
 static bool is_pattern(const sci_clang_numbers *t, long long at, const sci_clang_port *p) {
   bool sparse = *p->layout != 0;
-  long long nrow = sparse ? p->nrow : p->rank > 0 ? p->shape[0] : 1, ncol = sparse ? p->ncol : p->rank > 1 ? p->shape[1] : 1;
+  long long nrow = sparse        ? p->nrow
+                   : p->rank > 0 ? p->shape[0]
+                                 : 1,
+            ncol = sparse        ? p->ncol
+                   : p->rank > 1 ? p->shape[1]
+                                 : 1;
   long long nnz = sparse ? p->count : nrow * ncol;
   if (at < 0 || (size_t)at + 3 + (size_t)ncol + (size_t)nnz > t->n) return false;
   const int32_t *d = t->data + at;
@@ -268,8 +274,8 @@ static bool returns(CXCursor query, long long value) {
 
 /* ---- the layer of an entry ---- */
 
-static void check_side(const sci_clang_entry *e, CXTranslationUnit unit, bool is_output, const sci_clang_numbers *patterns,
-                       void (*wrong)(void *, const char *), void *user) {
+static void check_side(const sci_clang_entry *e, CXTranslationUnit unit, bool is_output,
+                       const sci_clang_numbers *patterns, void (*wrong)(void *, const char *), void *user) {
   char message[512], word[32], table[320];
   const char *side = is_output ? "out" : "in";
   size_t count = 0;
@@ -283,7 +289,8 @@ static void check_side(const sci_clang_entry *e, CXTranslationUnit unit, bool is
     if (p->is_output != is_output) continue;
     snprintf(message, sizeof message, "%s_name_%s(%zu) does not return the name of %s", e->name, side, count, p->name);
     if (!names_port(answer_for(names, count), p)) wrong(user, message);
-    snprintf(message, sizeof message, "%s_sparsity_%s(%zu) does not return the pattern of %s", e->name, side, count, p->name);
+    snprintf(message, sizeof message, "%s_sparsity_%s(%zu) does not return the pattern of %s", e->name, side, count,
+             p->name);
     if (!is_pattern(patterns, offset_of(answer_for(sparsities, count), table), p)) wrong(user, message);
     count++;
   }
@@ -291,9 +298,11 @@ static void check_side(const sci_clang_entry *e, CXTranslationUnit unit, bool is
   snprintf(message, sizeof message, "%s_n_%s does not return %zu", e->name, side, count);
   if (!returns(find_query(unit, e, word), (long long)count)) wrong(user, message);
   snprintf(word, sizeof word, "sz_%s", is_output ? "res" : "arg");
-  snprintf(message, sizeof message, "%s_work does not ask for %zu pointers of %s", e->name, count, is_output ? "results" : "inputs");
+  snprintf(message, sizeof message, "%s_work does not ask for %zu pointers of %s", e->name, count,
+           is_output ? "results" : "inputs");
   if (!sets(find_query(unit, e, "work"), word, (long long)count)) wrong(user, message);
-  snprintf(message, sizeof message, "%s_work_bytes does not ask for %zu pointers of %s", e->name, count, is_output ? "results" : "inputs");
+  snprintf(message, sizeof message, "%s_work_bytes does not ask for %zu pointers of %s", e->name, count,
+           is_output ? "results" : "inputs");
   if (!sets(find_query(unit, e, "work_bytes"), word, (long long)(count * sizeof(void *)))) wrong(user, message);
 }
 
@@ -301,9 +310,11 @@ void sci_clang_check_casadi(const sci_clang_entry *e, CXTranslationUnit unit, co
                             void (*wrong)(void *, const char *), void *user) {
   char message[512];
   for (int out = 0; out < 2; out++) check_side(e, unit, out, patterns, wrong, user);
-  snprintf(message, sizeof message, "%s_work does not ask for %lld elements of w and none of iw", e->name, e->workspace);
+  snprintf(message, sizeof message, "%s_work does not ask for %lld elements of w and none of iw", e->name,
+           e->workspace);
   CXCursor work = find_query(unit, e, "work"), bytes = find_query(unit, e, "work_bytes");
   if (!sets(work, "sz_w", e->workspace) || !sets(work, "sz_iw", 0)) wrong(user, message);
-  snprintf(message, sizeof message, "%s_work_bytes does not ask for %lld bytes of w and none of iw", e->name, 8 * e->workspace);
+  snprintf(message, sizeof message, "%s_work_bytes does not ask for %lld bytes of w and none of iw", e->name,
+           8 * e->workspace);
   if (!sets(bytes, "sz_w", 8 * e->workspace) || !sets(bytes, "sz_iw", 0)) wrong(user, message);
 }

@@ -13,7 +13,8 @@ typedef struct sci_clang_numbers {
   bool failed;
 } sci_clang_numbers;
 
-/* Whether every function of that name (in the namespace `scope`, NULL: anywhere) makes its two lists of pointers from its parameters in order, from the first to the last of n_ports. */
+/* Whether every function of that name (in the namespace `scope`, NULL: anywhere) makes its two lists of pointers from
+ * its parameters in order, from the first to the last of n_ports. */
 bool sci_clang_hands_over_in_order(CXTranslationUnit unit, const char *scope, const char *call, size_t n_ports);
 /* Whether the variable's initial value refers to `of`. */
 bool sci_clang_is_set_to(CXTranslationUnit unit, const char *variable, const char *of);

@@ -1,8 +1,9 @@
 /* Owns drop_copies: a name that only stands for another one goes, and that one is used instead.
  *
- * A copy of an immutable name always may. One of a mutable name may when every use comes before the name changes: up to the next statement
- * of its block that assigns it, whose own value still sees the old one, or before a loop there that does. Passes that read carried names once
- * at the top of a body, or name what has a name already, leave such copies. */
+ * A copy of an immutable name always may. One of a mutable name may when every use comes before the name changes: up to
+ * the next statement of its block that assigns it, whose own value still sees the old one, or before a loop there that
+ * does. Passes that read carried names once at the top of a body, or name what has a name already, leave such copies.
+ */
 #include "lib/passes/passes.h"
 #include "lib/program/walk.h"
 
@@ -55,8 +56,10 @@ static void find_copies(dropping *x, sci_block b) {
   size_t open = x->open.n;
   for (uint32_t i = 0; i < b.n; i++, x->statement++) {
     const sci_stmt *st = &b.stmts[i];
-    if (is_copy(x->s, st)) note_copy(x, st);
-    else if (st->kind == SCI_S_ASSIGN && !st->declare) note_change(x, st->name);
+    if (is_copy(x->s, st))
+      note_copy(x, st);
+    else if (st->kind == SCI_S_ASSIGN && !st->declare)
+      note_change(x, st->name);
     if (st->kind != SCI_S_LOOP) continue;
     sci_vec_push(x->a, &x->loops, x->statement++);
     find_copies(x, st->loop->body);
@@ -87,7 +90,8 @@ static void check_value(void *user, sci_val v, bool is_index) {
     x->seen[v] = x->statement + 1;
     const sci_value *value = sci_value_at(x->s, v);
     if (value->kind == SCI_V_NAME) check_use(x, value->args[0]);
-    for (int i = 0; value->kind == SCI_V_OP && i < sci_ops[value->op].arity; i++) sci_vec_push(x->a, &x->stack, value->args[i]);
+    for (int i = 0; value->kind == SCI_V_OP && i < sci_ops[value->op].arity; i++)
+      sci_vec_push(x->a, &x->stack, value->args[i]);
   }
 }
 

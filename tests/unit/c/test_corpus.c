@@ -1,4 +1,5 @@
-/* Owns what is expected of the generated text itself, over all workloads and their derivatives: no copies, no dead names, sizes. */
+/* Owns what is expected of the generated text itself, over all workloads and their derivatives: no copies, no dead
+ * names, sizes. */
 #define _GNU_SOURCE /* strndup */
 #include <criterion/criterion.h>
 #include <ctype.h>
@@ -49,7 +50,8 @@ static sc_function *load(sc_context *cx, const char *name) {
 
 static sc_function *derive(sc_function *f, const char *const *requests, size_t n) {
   sc_request parsed[6];
-  for (size_t i = 0; i < n; i++) cr_assert_eq(sc_request_parse(sc_function_context(f), requests[i], &parsed[i]), SC_OK, "%s", requests[i]);
+  for (size_t i = 0; i < n; i++)
+    cr_assert_eq(sc_request_parse(sc_function_context(f), requests[i], &parsed[i]), SC_OK, "%s", requests[i]);
   sc_function *g = sc_function_derive(f, NULL, parsed, n, NULL);
   cr_assert(g, "%s", sc_context_error(sc_function_context(f))->message);
   return g;
@@ -69,7 +71,8 @@ static size_t word(const char *s) {
 
 /* "double x = ..." and the like: the name declared, and what it is set to. */
 static bool declares(const char *line, const char **name, size_t *length, const char **value) {
-  static const char *const types[] = {"double", "float", "int64_t", "int32_t", "uint8_t", "vec", "const double", "const float"};
+  static const char *const types[] = {"double",  "float", "int64_t",      "int32_t",
+                                      "uint8_t", "vec",   "const double", "const float"};
   line += strspn(line, " ");
   for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
     size_t n = strlen(types[i]);
@@ -134,8 +137,10 @@ static size_t table_bytes(const char *source) {
   size_t n = 0;
   for (const char *s = source; (s = strstr(s, "\nstatic const "));) {
     const char *line = strchr(s + 1, '\n'), *end = strstr(s, "};\n");
-    if (!line || !end || !memchr(s, '[', (size_t)(line - s))) s++;
-    else n += (size_t)(end + 3 - s - 1), s = end;
+    if (!line || !end || !memchr(s, '[', (size_t)(line - s)))
+      s++;
+    else
+      n += (size_t)(end + 3 - s - 1), s = end;
   }
   return n;
 }
@@ -176,8 +181,10 @@ Test(corpus, sizes) {
     const char *file, *request;
     size_t most;
   } bounds[] = {
-      {"race_car_N10", "spjac:eq:z", 20000},  {"race_car_N10", "splaghess:z:lower", 35000},
-      {"quadrotor_N20", "spjac:eq:z", 50000}, {"quadrotor_N20", "splaghess:z:lower", 90000},
+      {"race_car_N10", "spjac:eq:z", 20000},
+      {"race_car_N10", "splaghess:z:lower", 35000},
+      {"quadrotor_N20", "spjac:eq:z", 50000},
+      {"quadrotor_N20", "splaghess:z:lower", 90000},
   };
   for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
     size_t n = size_of(bounds[i].file, bounds[i].request);
