@@ -102,7 +102,7 @@ static void survey_root(grouping *x, sci_val v) {
   if (v == SCI_NIL) return;
   sci_reach_add(x->reach, v);
   size_t n = x->reach->list.n;
-  qsort(x->reach->list.data + before, n - before, sizeof *x->reach->list.data, ascending);
+  if (n > before) qsort(x->reach->list.data + before, n - before, sizeof *x->reach->list.data, ascending);
   for (size_t i = before; i < n; i++) x->reach->number[x->reach->list.data[i]] = (uint32_t)i + 1;
   for (size_t i = before; i < n; i++) survey_value(x, x->reach->list.data[i]);
 }
@@ -140,7 +140,7 @@ static bool is_same_place(const call_site *x, const call_site *y) {
 }
 
 static void form_groups(grouping *x) {
-  qsort(x->calls.data, x->calls.n, sizeof *x->calls.data, by_group);
+  if (x->calls.n) qsort(x->calls.data, x->calls.n, sizeof *x->calls.data, by_group);
   for (size_t i = 0, j; i < x->calls.n; i = j) {
     const call_site *c = x->calls.data;
     int64_t places = 0;
