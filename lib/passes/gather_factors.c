@@ -1,7 +1,8 @@
 /* Owns gather_factors: in programs that compute derivatives, products and quotients by what does not change meet.
  *
  * A factor is steady when it is a constant or, in a procedure with loops, made of what is known before any loop: names
- * from outside and elements of inputs at constant places. (x * s) * t becomes x * (s * t) where nothing else needs
+ * from outside and elements of inputs at constant places. In one that a loop calls it is so when every call hands on
+ * the same operand. (x * s) * t becomes x * (s * t) where nothing else needs
  * x * s, and x / s becomes x * (1 / s): hoist_invariant then computes s * t and 1 / s once. Seeds and adjoints go
  * through many such factors, the integrator's steps and the masses of a model. A quotient may so be off by one unit in
  * the last place and a half, and is infinite for a divisor below 2^-1024, which has no reciprocal. */
@@ -19,28 +20,56 @@ typedef struct gathering {
   bool *outside;  /* per name: known before any loop */
   bool *steady;   /* per reached value */
   sci_map made;   /* of values made here: 1 steady, 0 not */
-  bool loops;
+  bool loops;     /* it has some, or is what one calls */
+  bool body;      /* the latter, without any of its own */
+  sci_map calls;  /* procedures called in loops: their number */
+  bool *fixed;    /* per buffer: an operand that is the same in all of those calls */
   int64_t *changes;
 } gathering;
 
 /* ---- what is steady ---- */
 
-static bool is_fixed_load(const sci_store *s, const sci_stmt *st) {
-  if (st->kind != SCI_S_LOAD || !sci_val_is_const(s, st->index)) return false;
+/* Of a procedure without loops of its own that is called in one, operands that are the same in all calls are fixed. */
+static bool is_fixed_load(const gathering *x, const sci_stmt *st) {
+  if (st->kind != SCI_S_LOAD || !sci_val_is_const(x->s, st->index)) return false;
   int64_t offset;
-  sci_space space = (sci_space)s->bufs[sci_storage(s, st->buf, &offset)].space;
-  return space == SCI_SPACE_INPUT || space == SCI_SPACE_CONSTANT;
+  sci_buf from = sci_storage(x->s, st->buf, &offset);
+  sci_space space = (sci_space)x->s->bufs[from].space;
+  return space == SCI_SPACE_CONSTANT || (space == SCI_SPACE_INPUT && (!x->body || x->fixed[from]));
+}
+
+/* What calls in loops hand on: an operand is fixed as long as every call gives it a constant place of fixed memory. */
+static void note_calls(gathering *x, const sci_program *p, uint32_t proc, sci_block b, bool inside) {
+  for (uint32_t i = 0; i < b.n; i++) {
+    const sci_stmt *st = &b.stmts[i];
+    if (st->kind == SCI_S_LOOP) note_calls(x, p, proc, st->loop->body, true);
+    if (st->kind != SCI_S_CALL) continue;
+    const sci_proc *callee = p->procs[st->call->proc];
+    bool known = sci_map_get(&x->calls, st->call->proc) != UINT32_MAX;
+    sci_map_set(&x->calls, st->call->proc, inside || (known && sci_map_get(&x->calls, st->call->proc)));
+    for (uint32_t k = 0; k < callee->n_in; k++) {
+      int64_t offset;
+      sci_buf from = sci_storage(x->s, st->call->views[k].buf, &offset);
+      bool same = sci_val_is_const(x->s, st->call->views[k].index) &&
+                  (x->s->bufs[from].space == SCI_SPACE_CONSTANT ||
+                   (x->s->bufs[from].space == SCI_SPACE_INPUT && (proc + 1 == p->n_procs || x->fixed[from])));
+      x->fixed[callee->params[k]] = same && (!known || x->fixed[callee->params[k]]);
+    }
+  }
+}
+
+static bool has_loops(sci_block b) {
+  for (uint32_t i = 0; i < b.n; i++)
+    if (b.stmts[i].kind == SCI_S_LOOP) return true;
+  return false;
 }
 
 static void note_names(gathering *x, sci_block b, bool inside) {
   for (uint32_t i = 0; i < b.n; i++) {
     const sci_stmt *st = &b.stmts[i];
-    if (st->kind == SCI_S_LOOP) {
-      x->loops = true;
-      note_names(x, st->loop->body, true);
-    }
+    if (st->kind == SCI_S_LOOP) note_names(x, st->loop->body, true);
     if (st->kind != SCI_S_LOAD && st->kind != SCI_S_ASSIGN) continue;
-    x->outside[st->name] = !x->s->names[st->name].is_mutable && (!inside || is_fixed_load(x->s, st));
+    x->outside[st->name] = !x->s->names[st->name].is_mutable && ((!inside && !x->body) || is_fixed_load(x, st));
   }
 }
 
@@ -167,7 +196,11 @@ static const sci_proc *gather_proc(const sci_program *p, const sci_proc *q, void
   x->uses = SCI_ZEROS(a, uint32_t, n);
   x->to = SCI_ARRAY(a, sci_val, n);
   x->outside = SCI_ZEROS(a, bool, x->s->n_names);
-  x->loops = false;
+  uint32_t number = 0;
+  while (p->procs[number] != q) number++;
+  bool called = sci_map_get(&x->calls, number) == 1;
+  x->body = called && !has_loops(q->body);
+  x->loops = x->body || has_loops(q->body);
   x->steady = SCI_ZEROS(a, bool, n);
   sci_map_init(&x->made, a);
   note_names(x, q->body, false);
@@ -187,5 +220,8 @@ static const sci_proc *gather_proc(const sci_program *p, const sci_proc *q, void
 sci_program *sci_pass_gather_factors(const sci_program *p, int64_t *changes) {
   if (!p->derived) return NULL;
   gathering x = {.s = p->store, .reach = sci_reach_new(p->store), .changes = changes};
+  x.fixed = SCI_ZEROS(&p->store->env->scratch, bool, p->store->n_bufs);
+  sci_map_init(&x.calls, &p->store->env->scratch);
+  for (uint32_t i = p->n_procs; i-- > 0;) note_calls(&x, p, i, p->procs[i]->body, sci_map_get(&x.calls, i) == 1);
   return sci_pass_each(p, gather_proc, &x);
 }
