@@ -18,8 +18,8 @@ static const char *const texts[] = {
     "expr.func @cleared(%x: tensor<700xfloat64>) -> (%y, %z) { return mul(%x, 0.0), gather(%x) {indices=[3,1,699,4,4,0,17], shape=[7]} }",
     "expr.func @zeros(%x: tensor<3xfloat64>) -> (%y) { %n = broadcast(0.0) {shape=[900]} return concat(%n, %x) {axis=0} }",
     "expr.func @remainders(%x: tensor<37xfloat64>) -> (%y, %s) { %r = fmod(%x, 0.37) return %r, floor(mul(%r, 100.0)) }",
-    "expr.func @conditions(%x: tensor<41xfloat64>) -> (%y, %z) { %c = lt(%x, 0.2) %s = select(%c, sin(%x), log(add(2.0, %x))) return %s, "
-    "select(and(%c, lt(-0.5, %x)), maximum(%s, 0.125), sqrt(abs(%x))) }",
+    ("expr.func @conditions(%x: tensor<41xfloat64>) -> (%y, %z) { %c = lt(%x, 0.2) %s = select(%c, sin(%x), log(add(2.0, %x))) return %s, "
+    "select(and(%c, lt(-0.5, %x)), maximum(%s, 0.125), sqrt(abs(%x))) }"),
     "expr.func @pool(%x: tensor<9xfloat64>) -> (%y) { return add(mul(%x, 1.1), mul(mul(%x, %x), add(3.3, mul(%x, sub(0.7, div(%x, 9.9)))))) }",
     "expr.func @single(%x: tensor<33xfloat32>) -> (%y, %z) { return mul(cos(%x), tanh(%x)), fmod(%x, 0.75) }",
 };
