@@ -21,7 +21,7 @@ void sci_text_reserve(sci_text *t, size_t more);
 
 static inline void sci_put_n(sci_text *t, const char *s, size_t n) {
   if (SCI_UNLIKELY(t->cap - t->n <= n)) sci_text_reserve(t, n);
-  memcpy(t->data + t->n, s, n);
+  if (n) memcpy(t->data + t->n, s, n); /* an empty text has no bytes to point to */
   t->n += n;
   t->data[t->n] = 0;
 }
