@@ -67,49 +67,35 @@ static uint64_t bits_of(double v) {
 
 /* ---- instructions ---- */
 
-/* d <- a op b of doubles. */
-static int arithmetic(const work *w, int opcode, int a, int b, const sci_x86_mem *m) {
-  sci_x86_vex op = {w->wide ? P_66 : P_F2, M_0F, 0, (uint8_t)opcode};
+/* d <- a op b, where b is a register, or -1 and memory. */
+static int with(const work *w, sci_x86_vex op, int a, int b, const sci_x86_mem *m, int imm) {
   int d = sci_x86_take(w->x);
   if (b >= 0)
-    sci_x86_vex_rr(&w->x->a, op, w->four, d, a, b, -1);
+    sci_x86_vex_rr(&w->x->a, op, w->four, d, a, b, imm);
   else
-    sci_x86_vex_rm(&w->x->a, op, w->four, d, a, m, -1);
+    sci_x86_vex_rm(&w->x->a, op, w->four, d, a, m, imm);
   return d;
+}
+
+static int arithmetic(const work *w, int opcode, int a, int b, const sci_x86_mem *m) {
+  return with(w, (sci_x86_vex){w->wide ? P_66 : P_F2, M_0F, 0, (uint8_t)opcode}, a, b, m, -1);
 }
 
 /* Of all the bits of registers; memory must have as many. */
 static int logic(const work *w, int opcode, int a, int b, const sci_x86_mem *m) {
-  sci_x86_vex op = {P_66, M_0F, 0, (uint8_t)opcode};
-  int d = sci_x86_take(w->x);
-  if (b >= 0)
-    sci_x86_vex_rr(&w->x->a, op, w->four, d, a, b, -1);
-  else
-    sci_x86_vex_rm(&w->x->a, op, w->four, d, a, m, -1);
-  return d;
+  return with(w, (sci_x86_vex){P_66, M_0F, 0, (uint8_t)opcode}, a, b, m, -1);
 }
 
 static int compare(const work *w, int predicate, int a, int b, const sci_x86_mem *m) {
-  sci_x86_vex op = {w->wide ? P_66 : P_F2, M_0F, 0, 0xC2};
-  int d = sci_x86_take(w->x);
-  if (b >= 0)
-    sci_x86_vex_rr(&w->x->a, op, w->four, d, a, b, predicate);
-  else
-    sci_x86_vex_rm(&w->x->a, op, w->four, d, a, m, predicate);
-  return d;
+  return with(w, (sci_x86_vex){w->wide ? P_66 : P_F2, M_0F, 0, 0xC2}, a, b, m, predicate);
 }
 
 /* mask ? yes : no; `yes` -1: the pattern. */
 static int blend(const work *w, int mask, int yes, uint64_t bits, int no) {
   static const sci_x86_vex op = {P_66, M_0F3A, 0, 0x4B};
-  int d = sci_x86_take(w->x);
   sci_x86_mem m = {0};
   if (yes < 0) m = pattern(w, bits);
-  if (yes >= 0)
-    sci_x86_vex_rr(&w->x->a, op, w->four, d, no, yes, mask << 4);
-  else
-    sci_x86_vex_rm(&w->x->a, op, w->four, d, no, &m, mask << 4);
-  return d;
+  return with(w, op, no, yes, &m, mask << 4);
 }
 
 static void binary(const work *w, int opcode) {

@@ -194,12 +194,9 @@ static void place_names(bound *x, sci_block body) {
 static sci_val rebuilt(const bound *x, const group *g) {
   sci_value v = *sci_value_at(x->s, g->v);
   sci_val args[3];
-  bool same = true;
-  for (int i = 0; i < sci_ops[v.op].arity; i++) {
+  for (int i = 0; i < sci_ops[v.op].arity; i++)
     args[i] = g->args[i] == SCI_NIL ? v.args[i] : x->groups.data[g->args[i]].value;
-    same &= args[i] == v.args[i];
-  }
-  return same ? g->v : sci_val_op(x->s, (sci_op)v.op, (sc_dtype)v.dtype, args);
+  return sci_val_with(x->s, g->v, args);
 }
 
 /* Names and rewritten values of all groups, operands first. */

@@ -32,19 +32,6 @@ static int product_operand(const fusing *x, const sci_value *sum) {
   return -1;
 }
 
-static void count_root(void *user, sci_val v, bool is_index) {
-  fusing *x = user;
-  (void)is_index;
-  x->uses[sci_reach_at(x->reach, v)]++;
-}
-
-static void count_roots(fusing *x, sci_block b) {
-  for (uint32_t i = 0; i < b.n; i++) {
-    sci_stmt_values(&b.stmts[i], count_root, x);
-    if (b.stmts[i].kind == SCI_S_LOOP) count_roots(x, b.stmts[i].loop->body);
-  }
-}
-
 static sci_val fused(const fusing *x, const sci_value *sum, int at) {
   sci_store *s = x->s;
   const sci_value product = *sci_value_at(s, sum->args[at]);
@@ -70,23 +57,8 @@ static sci_val rewritten(const fusing *x, sci_val v) {
     return fused(x, &value, at);
   }
   sci_val args[3];
-  bool same = true;
-  for (int i = 0; i < sci_ops[value.op].arity; i++) {
-    args[i] = x->to[sci_reach_at(x->reach, value.args[i])];
-    same &= args[i] == value.args[i];
-  }
-  return same ? v : sci_val_op(x->s, (sci_op)value.op, (sc_dtype)value.dtype, args);
-}
-
-static void visit(sci_rewriter *r, sci_block_builder *out, const sci_stmt *st) {
-  const fusing *x = r->user;
-  if (st->kind != SCI_S_STORE && st->kind != SCI_S_ASSIGN) {
-    sci_rewrite_default(r, out, st);
-    return;
-  }
-  sci_stmt copy = *st;
-  copy.value = x->to[sci_reach_at(x->reach, st->value)];
-  sci_emit(out, copy);
+  for (int i = 0; i < sci_ops[value.op].arity; i++) args[i] = x->to[sci_reach_at(x->reach, value.args[i])];
+  return sci_val_with(x->s, v, args);
 }
 
 static const sci_proc *fuse_proc(const sci_program *p, const sci_proc *q, void *user) {
@@ -98,22 +70,16 @@ static const sci_proc *fuse_proc(const sci_program *p, const sci_proc *q, void *
   sci_reach_sort(x->reach);
   size_t n = x->reach->list.n;
   sci_arena_mark here = sci_arena_here(a);
-  x->uses = SCI_ZEROS(a, uint32_t, n);
+  x->uses = sci_reach_uses(x->reach, q->body);
   x->sums = SCI_ZEROS(a, uint32_t, n);
   x->to = SCI_ARRAY(a, sci_val, n);
-  count_roots(x, q->body);
-  for (size_t i = 0; i < n; i++) {
-    const sci_value *v = sci_value_at(x->s, x->reach->list.data[i]);
-    for (int j = 0; v->kind == SCI_V_OP && j < sci_ops[v->op].arity; j++) x->uses[sci_reach_at(x->reach, v->args[j])]++;
-  }
   for (size_t i = 0; i < n; i++) {
     const sci_value *v = sci_value_at(x->s, x->reach->list.data[i]);
     int at = product_operand(x, v);
     if (at >= 0) x->sums[sci_reach_at(x->reach, v->args[at])]++;
   }
   for (size_t i = 0; i < n; i++) x->to[i] = rewritten(x, x->reach->list.data[i]);
-  sci_rewriter r = {x->s, visit, x};
-  if (*x->changes != before) q = sci_proc_with(x->s, q, sci_rewrite_block(&r, q->body));
+  if (*x->changes != before) q = sci_proc_with(x->s, q, sci_reach_replace(x->reach, x->s, x->to, q->body));
   sci_arena_release(a, here);
   return q;
 }

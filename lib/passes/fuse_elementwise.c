@@ -56,19 +56,16 @@ static sci_val body_value(fusion *x, const frame *f, sci_val v) {
   while (stack.n) {
     sci_val at = stack.data[stack.n - 1], args[3];
     const sci_value value = *sci_value_at(s, at);
-    bool waits = false, same = true;
+    bool waits = false;
     for (int i = 0; value.kind == SCI_V_OP && i < sci_ops[value.op].arity; i++) {
       args[i] = sci_map_get(&done, value.args[i]);
-      same &= args[i] == value.args[i];
       if (args[i] != SCI_NIL) continue;
       sci_vec_push(a, &stack, value.args[i]);
       waits = true;
     }
     if (waits) continue;
     stack.n--;
-    sci_val to = value.kind != SCI_V_OP ? body_leaf(x, f, &value, at)
-                 : same                 ? at
-                                        : sci_val_op(s, (sci_op)value.op, (sc_dtype)value.dtype, args);
+    sci_val to = value.kind != SCI_V_OP ? body_leaf(x, f, &value, at) : sci_val_with(s, at, args);
     sci_map_set(&done, at, to);
   }
   sci_val result = sci_map_get(&done, v);

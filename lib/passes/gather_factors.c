@@ -143,11 +143,7 @@ static sci_val rewritten(gathering *x, sci_val v) {
   const sci_value value = *sci_value_at(x->s, v);
   if (value.kind != SCI_V_OP) return v;
   sci_val args[3];
-  bool same = true;
-  for (int i = 0; i < sci_ops[value.op].arity; i++) {
-    args[i] = x->to[sci_reach_at(x->reach, value.args[i])];
-    same &= args[i] == value.args[i];
-  }
+  for (int i = 0; i < sci_ops[value.op].arity; i++) args[i] = x->to[sci_reach_at(x->reach, value.args[i])];
   bool product = value.op == SCI_OP_mul, quotient = value.op == SCI_OP_div;
   if (sci_is_float((sc_dtype)value.dtype) && (product || quotient))
     for (int i = 1; i >= quotient; i--) {
@@ -157,31 +153,7 @@ static sci_val rewritten(gathering *x, sci_val v) {
       *x->changes += quotient;
       return times(x, value.args[!i], args[!i], factor);
     }
-  return same ? v : sci_val_op(x->s, (sci_op)value.op, (sc_dtype)value.dtype, args);
-}
-
-static void count_root(void *user, sci_val v, bool is_index) {
-  gathering *x = user;
-  (void)is_index;
-  x->uses[sci_reach_at(x->reach, v)]++;
-}
-
-static void count_roots(gathering *x, sci_block b) {
-  for (uint32_t i = 0; i < b.n; i++) {
-    sci_stmt_values(&b.stmts[i], count_root, x);
-    if (b.stmts[i].kind == SCI_S_LOOP) count_roots(x, b.stmts[i].loop->body);
-  }
-}
-
-static void visit(sci_rewriter *r, sci_block_builder *out, const sci_stmt *st) {
-  const gathering *x = r->user;
-  if (st->kind != SCI_S_STORE && st->kind != SCI_S_ASSIGN) {
-    sci_rewrite_default(r, out, st);
-    return;
-  }
-  sci_stmt copy = *st;
-  copy.value = x->to[sci_reach_at(x->reach, st->value)];
-  sci_emit(out, copy);
+  return sci_val_with(x->s, v, args);
 }
 
 static const sci_proc *gather_proc(const sci_program *p, const sci_proc *q, void *user) {
@@ -193,7 +165,7 @@ static const sci_proc *gather_proc(const sci_program *p, const sci_proc *q, void
   sci_reach_sort(x->reach);
   size_t n = x->reach->list.n;
   sci_arena_mark here = sci_arena_here(a);
-  x->uses = SCI_ZEROS(a, uint32_t, n);
+  x->uses = sci_reach_uses(x->reach, q->body);
   x->to = SCI_ARRAY(a, sci_val, n);
   x->outside = SCI_ZEROS(a, bool, x->s->n_names);
   uint32_t number = 0;
@@ -204,15 +176,9 @@ static const sci_proc *gather_proc(const sci_program *p, const sci_proc *q, void
   x->steady = SCI_ZEROS(a, bool, n);
   sci_map_init(&x->made, a);
   note_names(x, q->body, false);
-  count_roots(x, q->body);
-  for (size_t i = 0; i < n; i++) {
-    const sci_value *v = sci_value_at(x->s, x->reach->list.data[i]);
-    x->steady[i] = all_steady(x, v);
-    for (int j = 0; v->kind == SCI_V_OP && j < sci_ops[v->op].arity; j++) x->uses[sci_reach_at(x->reach, v->args[j])]++;
-  }
+  for (size_t i = 0; i < n; i++) x->steady[i] = all_steady(x, sci_value_at(x->s, x->reach->list.data[i]));
   for (size_t i = 0; i < n; i++) x->to[i] = rewritten(x, x->reach->list.data[i]);
-  sci_rewriter r = {x->s, visit, x};
-  if (*x->changes != before) q = sci_proc_with(x->s, q, sci_rewrite_block(&r, q->body));
+  if (*x->changes != before) q = sci_proc_with(x->s, q, sci_reach_replace(x->reach, x->s, x->to, q->body));
   sci_arena_release(a, here);
   return q;
 }

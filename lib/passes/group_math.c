@@ -44,7 +44,7 @@ typedef struct grouping {
   SCI_VEC(value_info) info;
   SCI_VEC(call_site) calls;
   SCI_VEC(group) groups;
-  SCI_VEC(sci_buf) made; /* private buffers */
+  SCI_VEC(sci_local) locals;
   uint8_t *name_level;   /* per name */
   uint32_t *defined;     /* per name: statement of the stretch + 1 */
   bool *stored;          /* per buffer: in the stretch, so far */
@@ -168,12 +168,8 @@ static void name_results(grouping *x) {
       info->to = sci_val_name(x->s, sci_new_name(x->s, (sc_dtype)value.dtype, false, NULL));
     if (info->group || value.kind != SCI_V_OP) continue;
     sci_val args[3];
-    bool same = true;
-    for (int k = 0; k < sci_ops[value.op].arity; k++) {
-      args[k] = info_of(x, value.args[k])->to;
-      same &= args[k] == value.args[k];
-    }
-    if (!same) info->to = sci_val_op(x->s, (sci_op)value.op, (sc_dtype)value.dtype, args);
+    for (int k = 0; k < sci_ops[value.op].arity; k++) args[k] = info_of(x, value.args[k])->to;
+    info->to = sci_val_with(x->s, v, args);
   }
 }
 
@@ -234,7 +230,7 @@ typedef struct operand {
 
 static sci_buf private(grouping *x, uint8_t dtype, int64_t size) {
   sci_buf b = sci_new_buf(x->s, (sc_dtype)dtype, SCI_SPACE_PRIVATE, size, NULL);
-  sci_vec_push(x->a, &x->made, b);
+  sci_vec_push(x->a, &x->locals, (sci_local){.buf = b, .offset = -1});
   return b;
 }
 
@@ -358,29 +354,18 @@ static void group_stretch(grouping *x, const sci_stmt *stmts, uint32_t n, sci_bl
   }
 }
 
-static const sci_local *with_locals(const grouping *x, const sci_proc *q) {
-  sci_local *locals = SCI_ARRAY(&x->s->arena, sci_local, q->n_locals + x->made.n);
-  if (q->n_locals) memcpy(locals, q->locals, q->n_locals * sizeof *locals);
-  for (size_t i = 0; i < x->made.n; i++) locals[q->n_locals + i] = (sci_local){.buf = x->made.data[i], .offset = -1};
-  return locals;
-}
-
 static const sci_proc *group_proc(grouping *x, const sci_proc *q) {
   sci_block b = q->body;
   sci_block_builder out;
   sci_block_begin(&out, x->s);
+  for (uint32_t i = 0; i < q->n_locals; i++) sci_vec_push(x->a, &x->locals, q->locals[i]);
   for (uint32_t i = 0, j; i < b.n; i = j) {
     for (j = i; j < b.n && b.stmts[j].kind != SCI_S_LOOP && b.stmts[j].kind != SCI_S_CALL;) j++;
     if (j > i) group_stretch(x, b.stmts + i, j - i, &out);
     if (j < b.n) sci_emit(&out, b.stmts[j++]);
   }
   if (!*x->changes) return q;
-  sci_proc *made = SCI_NEW(&x->s->arena, sci_proc);
-  *made = *q;
-  made->locals = with_locals(x, q);
-  made->n_locals += (uint32_t)x->made.n;
-  made->body = sci_block_end(&out, x->s);
-  return made;
+  return sci_proc_with_locals(x->s, q, sci_block_end(&out, x->s), x->locals.data, x->locals.n);
 }
 
 sci_program *sci_pass_group_math(const sci_program *p, int64_t *changes) {

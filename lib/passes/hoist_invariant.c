@@ -120,12 +120,8 @@ static sci_val rewrite_at(hoisting *x, sci_val v, uint32_t depth, int bound) {
   if (at < depth && may_move(x, v)) {
     made = named(x, v, at);
   } else {
-    bool same = true;
-    for (int i = 0; i < sci_ops[value.op].arity; i++) {
-      args[i] = rewrite_at(x, value.args[i], depth, bound - 1);
-      same &= args[i] == value.args[i];
-    }
-    if (!same) made = sci_val_op(x->s, (sci_op)value.op, (sc_dtype)value.dtype, args);
+    for (int i = 0; i < sci_ops[value.op].arity; i++) args[i] = rewrite_at(x, value.args[i], depth, bound - 1);
+    made = sci_val_with(x->s, v, args);
   }
   sci_map_set(&x->levels[depth].memo, v, made);
   return made;

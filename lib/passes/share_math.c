@@ -53,13 +53,8 @@ static sci_val replaced(sharing *x, sci_val v) {
   if (value.kind != SCI_V_OP) return v;
   const pair *p = pair_of(x, v, &which);
   if (p) return sci_val_name(x->s, p->name[which]);
-  bool same = true;
-  for (int i = 0; i < sci_ops[value.op].arity; i++) {
-    sci_val made = replaced(x, value.args[i]);
-    same &= made == value.args[i];
-    value.args[i] = made;
-  }
-  return same ? v : sci_val_op(x->s, (sci_op)value.op, (sc_dtype)value.dtype, value.args);
+  for (int i = 0; i < sci_ops[value.op].arity; i++) value.args[i] = replaced(x, value.args[i]);
+  return sci_val_with(x->s, v, value.args);
 }
 
 /* Names that stand for one of a pair already stay its names. */

@@ -309,14 +309,7 @@ static void split_proc(splitting *x, const sci_program *p, const sci_proc *q) {
   x->locals.n = 0;
   for (uint32_t i = 0; i < q->n_locals; i++) sci_vec_push(x->a, &x->locals, q->locals[i]);
   sci_block body = split_block(x, q->body);
-  sci_proc *copy = SCI_NEW(&x->s->arena, sci_proc);
-  *copy = *q;
-  copy->body = body;
-  copy->n_locals = (uint32_t)x->locals.n;
-  sci_local *locals = SCI_ARRAY(&x->s->arena, sci_local, x->locals.n);
-  if (x->locals.n) memcpy(locals, x->locals.data, x->locals.n * sizeof *locals);
-  copy->locals = locals;
-  sci_vec_push(x->a, &x->procs, copy);
+  sci_vec_push(x->a, &x->procs, sci_proc_with_locals(x->s, q, body, x->locals.data, x->locals.n));
 }
 
 static bool is_long(const splitting *x, sci_block b) {

@@ -89,14 +89,7 @@ static const sci_proc *widen_proc(sci_rewriter *r, const sci_proc *q) {
   for (uint32_t i = 0; i < q->n_locals; i++) sci_vec_push(&w->s->env->scratch, &w->locals, q->locals[i]);
   sci_block body = sci_rewrite_block(r, q->body);
   if (body.stmts == q->body.stmts) return q;
-  sci_proc *made = SCI_NEW(&w->s->arena, sci_proc);
-  *made = *q;
-  made->body = body;
-  made->n_locals = (uint32_t)w->locals.n;
-  sci_local *locals = SCI_ARRAY(&w->s->arena, sci_local, w->locals.n);
-  if (w->locals.n) memcpy(locals, w->locals.data, w->locals.n * sizeof *locals);
-  made->locals = locals;
-  return made;
+  return sci_proc_with_locals(w->s, q, body, w->locals.data, w->locals.n);
 }
 
 /* Of the program at hand, in its place. */

@@ -209,6 +209,8 @@ sci_val sci_val_var(sci_store *s, sci_var v);
  * it; others must agree). */
 sci_val sci_val_op(sci_store *s, sci_op op, sc_dtype dtype, const sci_val *args);
 sci_val sci_val_op1(sci_store *s, sci_op op, sci_val a);
+/* The operation v with other operands; v itself when they are its own. */
+sci_val sci_val_with(sci_store *s, sci_val v, const sci_val *args);
 sci_val sci_val_op2(sci_store *s, sci_op op, sci_val a, sci_val b);
 /* Index arithmetic: canonical sums of products, so that equal indices are equal ids where they are affine: terms with
  * positive coefficients first, larger ones first, then (as subtractions) the negative ones, the constant last; terms of

@@ -64,17 +64,16 @@ sci_val sci_subst_val(sci_subst *m, sci_val v) {
     v = m->stack.data[m->stack.n - 1];
     sci_value x = *sci_value_at(m->store, v);
     sci_val args[3];
-    bool waits = false, changed = false;
+    bool waits = false;
     for (int i = 0; i < sci_ops[x.op].arity; i++) {
       args[i] = ready(m, x.args[i]);
-      changed |= args[i] != x.args[i];
       if (args[i] != SCI_NIL) continue;
       waits = true;
       sci_vec_push(a, &m->stack, x.args[i]);
     }
     if (waits) continue;
     m->stack.n--;
-    r = changed ? sci_val_op(m->store, (sci_op)x.op, (sc_dtype)x.dtype, args) : v;
+    r = sci_val_with(m->store, v, args);
     sci_map_set(&m->memo, v, r);
   }
   return r;

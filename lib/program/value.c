@@ -237,6 +237,13 @@ sci_val sci_val_op(sci_store *s, sci_op op, sc_dtype dtype, const sci_val *args)
   return r != SCI_NIL ? r : sci_intern_op(s, op, dtype, args);
 }
 
+sci_val sci_val_with(sci_store *s, sci_val v, const sci_val *args) {
+  const sci_value value = *sci_value_at(s, v);
+  for (int i = 0; i < sci_ops[value.op].arity; i++)
+    if (args[i] != value.args[i]) return sci_val_op(s, (sci_op)value.op, (sc_dtype)value.dtype, args);
+  return v;
+}
+
 sci_val sci_val_op1(sci_store *s, sci_op op, sci_val a) {
   return sci_val_op(s, op, sci_op_result(op, (sc_dtype)sci_value_at(s, a)->dtype), &a);
 }

@@ -134,6 +134,69 @@ const sci_proc *sci_proc_with(sci_store *s, const sci_proc *q, sci_block body) {
   return copy;
 }
 
+const sci_proc *sci_proc_with_locals(sci_store *s, const sci_proc *q, sci_block body, const sci_local *locals,
+                                     size_t n) {
+  sci_proc *copy = SCI_NEW(&s->arena, sci_proc);
+  sci_local *own = SCI_ARRAY(&s->arena, sci_local, n);
+  if (n) memcpy(own, locals, n * sizeof *own);
+  *copy = *q;
+  copy->body = body;
+  copy->locals = own;
+  copy->n_locals = (uint32_t)n;
+  return copy;
+}
+
+/* ---- reached values, again ---- */
+
+typedef struct counting {
+  const sci_reach *reach;
+  uint32_t *uses;
+} counting;
+
+static void count_use(void *user, sci_val v, bool is_index) {
+  const counting *x = user;
+  (void)is_index;
+  x->uses[sci_reach_at(x->reach, v)]++;
+}
+
+static void count_block(counting *x, sci_block b) {
+  for (uint32_t i = 0; i < b.n; i++) {
+    sci_stmt_values(&b.stmts[i], count_use, x);
+    if (b.stmts[i].kind == SCI_S_LOOP) count_block(x, b.stmts[i].loop->body);
+  }
+}
+
+uint32_t *sci_reach_uses(const sci_reach *r, sci_block b) {
+  counting x = {r, SCI_ZEROS(&r->s->env->scratch, uint32_t, r->list.n)};
+  count_block(&x, b);
+  for (size_t i = 0; i < r->list.n; i++) {
+    const sci_value *v = sci_value_at(r->s, r->list.data[i]);
+    for (int k = 0; v->kind == SCI_V_OP && k < sci_ops[v->op].arity; k++) x.uses[sci_reach_at(r, v->args[k])]++;
+  }
+  return x.uses;
+}
+
+typedef struct replacing {
+  const sci_reach *reach;
+  const sci_val *to;
+} replacing;
+
+static void replace(sci_rewriter *r, sci_block_builder *out, const sci_stmt *st) {
+  const replacing *x = r->user;
+  if (st->kind != SCI_S_STORE && st->kind != SCI_S_ASSIGN) {
+    sci_rewrite_default(r, out, st);
+    return;
+  }
+  sci_stmt copy = *st;
+  copy.value = x->to[sci_reach_at(x->reach, st->value)];
+  sci_emit(out, copy);
+}
+
+sci_block sci_reach_replace(const sci_reach *r, sci_store *s, const sci_val *to, sci_block b) {
+  replacing x = {r, to};
+  return sci_rewrite_block(&(sci_rewriter){s, replace, &x}, b);
+}
+
 static void renumber(sci_rewriter *r, sci_block_builder *out, const sci_stmt *st) {
   const uint32_t *number = r->user;
   uint32_t proc = st->kind == SCI_S_CALL ? number[st->call->proc] : 0;

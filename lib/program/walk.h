@@ -21,6 +21,10 @@ void sci_reach_add(sci_reach *r, sci_val v);
 void sci_reach_block(sci_reach *r, sci_block b); /* every value and index of the block */
 void sci_reach_sort(sci_reach *r);               /* ascending ids: operands first */
 void sci_reach_clear(sci_reach *r);
+/* Per reached value of the block: how often its statements and other reached values hold it. In the scratch arena. */
+uint32_t *sci_reach_uses(const sci_reach *r, sci_block b);
+/* The block storing and assigning to[i] where it had reached value i. */
+sci_block sci_reach_replace(const sci_reach *r, sci_store *s, const sci_val *to, sci_block b);
 static inline uint32_t sci_reach_at(const sci_reach *r, sci_val v) {
   return r->number[v] - 1; /* UINT32_MAX: not reached */
 }
@@ -49,6 +53,8 @@ sci_block sci_block_or(sci_block_builder *out, sci_store *s, sci_block b);
 sci_stmt sci_loop_with(sci_store *s, const sci_stmt *st, sci_block body);
 /* The procedure with another body; itself when the body is its own. */
 const sci_proc *sci_proc_with(sci_store *s, const sci_proc *q, sci_block body);
+/* The procedure with another body and these locals, which are copied. */
+const sci_proc *sci_proc_with_locals(sci_store *s, const sci_proc *q, sci_block body, const sci_local *locals, size_t n);
 /* The procedure calling number[i] where it called i; itself when nothing changes. */
 const sci_proc *sci_proc_renumbered(sci_store *s, const sci_proc *q, uint32_t *number);
 

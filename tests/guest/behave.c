@@ -52,17 +52,6 @@ static void compile_ten(void) {
   sc_context_destroy(cx);
 }
 
-static void in_child(void (*what)(void)) {
-  fflush(NULL);
-  pid_t child = fork();
-  if (!child) {
-    what();
-    exit(0);
-  }
-  int status = -1;
-  CHECK(waitpid(child, &status, 0) == child && status == 0, "child: status %x", (unsigned)status);
-}
-
 /* ---- the host's state ---- */
 
 typedef struct state {
@@ -125,7 +114,8 @@ static void same_state(const state *a, const char *when) {
   CHECK(a->control == b.control, "%s: MXCSR %x, was %x", when, b.control, a->control);
 }
 
-static void leaves_alone(void) {
+static void leaves_alone(void *unused) {
+  (void)unused;
   if (!setlocale(LC_ALL, "de_DE.UTF-8")) setlocale(LC_ALL, "C.UTF-8");
   signal(SIGUSR1, handler);
   CHECK(subnormals_exist(), "to begin with");
@@ -158,7 +148,8 @@ static void no_page_is_both(void) {
 }
 
 /* A system that lets no memory become executable which could be written before (SELinux calls it execmem). */
-static void denied(void) {
+static void denied(void *unused) {
+  (void)unused;
   if (prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0L, 0L, 0L) != 0) return; /* this kernel cannot deny it */
   compile_ten();
 }
@@ -186,7 +177,8 @@ static void use_other(void *library) {
   dispose(create());
 }
 
-static void other_first(void) {
+static void other_first(void *unused) {
+  (void)unused;
   void *library = open_other();
   if (!library) {
     fprintf(stderr, "no other LLVM here\n");
@@ -197,7 +189,8 @@ static void other_first(void) {
   use_other(library);
 }
 
-static void other_second(void) {
+static void other_second(void *unused) {
+  (void)unused;
   compile_ten();
   void *library = open_other();
   if (!library) return;
@@ -309,7 +302,8 @@ static void expect(const sc_jit_options *o, sc_status status, const char *says) 
   sc_context_destroy(cx);
 }
 
-static void missing_things(void) {
+static void missing_things(void *unused) {
+  (void)unused;
   expect(&(sc_jit_options){.plugin_dir = "/nowhere"}, SC_ERR_UNAVAILABLE, "looked for /nowhere/libscaly-llvm.so");
 #if !defined(__SANITIZE_ADDRESS__)
   expect(&(sc_jit_options){.asan = true}, SC_ERR_UNAVAILABLE, "build the program with -fsanitize=address");
@@ -325,11 +319,11 @@ static void missing_things(void) {
 }
 
 int main(void) {
-  in_child(other_first);
-  in_child(other_second);
-  in_child(denied);
-  in_child(leaves_alone);
-  in_child(missing_things);
+  in_child(other_first, NULL);
+  in_child(other_second, NULL);
+  in_child(denied, NULL);
+  in_child(leaves_alone, NULL);
+  in_child(missing_things, NULL);
   no_page_is_both();
   threads_agree();
   threads_compile();

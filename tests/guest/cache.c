@@ -34,27 +34,6 @@ static sc_cache_summary summary(const char *dir) {
   return s;
 }
 
-static bool is_mapped(const char *name) {
-  char line[1000];
-  bool found = false;
-  FILE *f = fopen("/proc/self/maps", "r");
-  while (f && fgets(line, sizeof line, f)) found |= strstr(line, name) != NULL;
-  if (f) fclose(f);
-  return found;
-}
-
-/* In a child, which therefore begins without LLVM and without kernels to share. */
-static void in_child(void (*what)(void *), void *arg) {
-  fflush(NULL);
-  pid_t child = fork();
-  if (!child) {
-    what(arg);
-    exit(0);
-  }
-  int status = -1;
-  CHECK(waitpid(child, &status, 0) == child && status == 0, "child: status %x", (unsigned)status);
-}
-
 static sc_kernel *compile_into(sc_context *cx, sc_function *f, const char *dir) {
   sc_kernel *k = sc_jit(f, &(sc_jit_options){.cache_dir = dir});
   CHECK_OK(cx, k);

@@ -3,6 +3,8 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 typedef struct text {
   char *data;
@@ -132,4 +134,24 @@ void call(sc_kernel *k, buffers *b) {
   buffers_clear(b);
   int status = sc_kernel_call(k, (const void *const *)b->in, b->out, NULL);
   CHECK(status == SC_KERNEL_SUCCESS, "status %d", status);
+}
+
+bool is_mapped(const char *name) {
+  char line[1000];
+  bool found = false;
+  FILE *f = fopen("/proc/self/maps", "r");
+  while (f && fgets(line, sizeof line, f)) found |= strstr(line, name) != NULL;
+  if (f) fclose(f);
+  return found;
+}
+
+void in_child(void (*what)(void *), void *arg) {
+  fflush(NULL);
+  pid_t child = fork();
+  if (!child) {
+    what(arg);
+    exit(0);
+  }
+  int status = -1;
+  CHECK(waitpid(child, &status, 0) == child && status == 0, "child: status %x", (unsigned)status);
 }

@@ -24,6 +24,10 @@ enum { GUEST_FUNCTIONS = 8 };
 /* Function i of a context that is made for it: scalars, loops, tables, callees, float32, special values, thousands of operations. */
 sc_function *guest_function(sc_context *cx, int i);
 
+bool is_mapped(const char *name); /* a file of that name in this process */
+/* Whether a child process ends well; it begins without LLVM and without kernels to share unless its parent has some. */
+void in_child(void (*what)(void *), void *arg);
+
 /* Buffers for one call: inputs filled reproducibly from `seed`, special values among them when it is odd. */
 typedef struct buffers {
   void **in, **out;
