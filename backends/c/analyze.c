@@ -1,8 +1,9 @@
-/* Owns what the renderer must know of a procedure before it prints it: which statements print nothing, which loads are spelled where
- * they are used, and which parts of a statement need a temporary because the statement uses them more than once.
+/* Owns what the renderer must know of a procedure before it prints it: which statements print nothing, which loads are
+ * spelled where they are used, and which parts of a statement need a temporary because the statement uses them more
+ * than once.
  *
- * A procedure is walked backwards, so that every use is seen before its definition. None of this changes what is computed: a load moves
- * to its only use when nothing in between can write what it reads. */
+ * A procedure is walked backwards, so that every use is seen before its definition. None of this changes what is
+ * computed: a load moves to its only use when nothing in between can write what it reads. */
 #include "backends/c/c.h"
 #include "lib/program/walk.h"
 
@@ -55,7 +56,8 @@ static void walk_value(c_render *r, sci_val root, const c_place *place) {
     sci_val v = r->walk.data[--r->walk.n];
     const sci_value *x = &r->s->values[v];
     if (x->kind == SCI_V_NAME && place) count_name(r, x->args[0], *place);
-    if (x->kind == SCI_V_NAME && place && use_of(r, x->args[0])->value != SCI_NIL) push_operands(r, use_of(r, x->args[0])->value);
+    if (x->kind == SCI_V_NAME && place && use_of(r, x->args[0])->value != SCI_NIL)
+      push_operands(r, use_of(r, x->args[0])->value);
     if (x->kind == SCI_V_CONST && place) sci_c_note_constant(r, v);
     if (x->kind != SCI_V_OP) continue;
     if (r->seen[v] == r->epoch && !repeats(r, x)) {
@@ -115,8 +117,9 @@ static void note_write(c_render *r, sci_buf b, uint32_t at) {
   if (r->s->bufs[owner].space == SCI_SPACE_PRIVATE) r->private_at = at;
 }
 
-/* A load may move to its only use, in its own block, when nothing between them writes what it reads. Inputs and tables are never written and
- * an output overlaps nothing else; private buffers may share their storage, so a write to any of them counts. */
+/* A load may move to its only use, in its own block, when nothing between them writes what it reads. Inputs and tables
+ * are never written and an output overlaps nothing else; private buffers may share their storage, so a write to any of
+ * them counts. */
 static bool may_move(c_render *r, const sci_stmt *load, c_place here) {
   const c_name_use *use = use_of(r, load->name);
   if (r->in_each) return false;

@@ -30,13 +30,13 @@ typedef struct c_lane_type {
 } c_lane_type;
 
 typedef struct c_needs {
-  c_lane_type lanes[SC_FLOAT32 + 1][5]; /* by dtype and the binary logarithm of the number of lanes */
+  c_lane_type lanes[SC_FLOAT32 + 1][5];      /* by dtype and the binary logarithm of the number of lanes */
   bool helper[SCI_OP_COUNT][SC_DTYPE_COUNT]; /* by operand dtype */
   bool cast[SC_DTYPE_COUNT][SC_DTYPE_COUNT]; /* from, to */
   bool called[SCI_OP_COUNT];                 /* math routines */
-  bool fma[SC_DTYPE_COUNT]; /* of scalars */
+  bool fma[SC_DTYPE_COUNT];                  /* of scalars */
   bool restrict_;                            /* the macro for it */
-  bool math; /* anything of math.h */
+  bool math;                                 /* anything of math.h */
 } c_needs;
 
 /* A piece of an expression: text, or a value printed so that it binds at least as tightly as `least`. */
@@ -60,13 +60,13 @@ typedef struct c_place {
 } c_place;
 
 typedef struct c_name_use {
-  uint32_t proc; /* the procedure, plus one, that the rest is about */
-  uint32_t uses; /* occurrences in the text */
-  c_place last;  /* of the statement that has the last one counted */
-  const sci_stmt *load; /* inlined: the load to print instead */
-  sci_val value;        /* so short that it is printed wherever the name is used; SCI_NIL: the name is */
-  uint32_t written;     /* occurrences, before any value is printed in place of its name */
-  uint32_t home;        /* the block that defines it */
+  uint32_t proc;              /* the procedure, plus one, that the rest is about */
+  uint32_t uses;              /* occurrences in the text */
+  c_place last;               /* of the statement that has the last one counted */
+  const sci_stmt *load;       /* inlined: the load to print instead */
+  sci_val value;              /* so short that it is printed wherever the name is used; SCI_NIL: the name is */
+  uint32_t written;           /* occurrences, before any value is printed in place of its name */
+  uint32_t home;              /* the block that defines it */
   uint8_t is_load, is_spread; /* defined by a load; used in other blocks */
 } c_name_use;
 
@@ -76,7 +76,8 @@ typedef struct c_buf_use {
   const char *type;       /* of a local's elements, once it is declared */
 } c_buf_use;
 
-/* Where the elements begin that one iteration of a loop works on: a pointer of its own, for the text's sake (pointers.c). */
+/* Where the elements begin that one iteration of a loop works on: a pointer of its own, for the text's sake
+ * (pointers.c). */
 typedef struct c_pointer {
   sci_buf owner;
   sci_val at;       /* owner + at */
@@ -117,11 +118,11 @@ typedef struct c_lanes {
   const sci_loop *loop; /* NULL: none */
   sci_lane_facts facts;
   c_lane_type *type;
-  char suffix[24]; /* f64x4 */
-  char count[32];  /* how many lanes: a number, or a macro */
-  int lanes;       /* 0: the preprocessor decides */
-  bool partial;    /* the last chunk has fewer iterations than lanes */
-  bool declares;   /* variables of that type */
+  char suffix[24];               /* f64x4 */
+  char count[32];                /* how many lanes: a number, or a macro */
+  int lanes;                     /* 0: the preprocessor decides */
+  bool partial;                  /* the last chunk has fewer iterations than lanes */
+  bool declares;                 /* variables of that type */
   uint32_t *block_of, *place_in; /* per name: the array it was loaded into, plus one, and where */
   uint32_t n_blocks;             /* arrays in the procedure */
 } c_lanes;
@@ -129,8 +130,9 @@ typedef struct c_lanes {
 typedef struct c_render {
   sci_env *env;
   sci_file_names names_taken;
-  int widths[SC_FLOAT32 + 1];           /* different numbers of lanes in the file, by dtype */
-  const char *fma_names[SC_FLOAT32 + 1][5]; /* by dtype and the binary logarithm of the number of lanes, once they are asked for */
+  int widths[SC_FLOAT32 + 1]; /* different numbers of lanes in the file, by dtype */
+  const char *fma_names[SC_FLOAT32 + 1]
+                       [5]; /* by dtype and the binary logarithm of the number of lanes, once they are asked for */
   const char *vec_name;
   SCI_VEC(const char *) array_names;
   sci_index own_index, constant_index;
@@ -161,7 +163,7 @@ typedef struct c_render {
   uint32_t epoch;
 
   /* the current procedure */
-  uint32_t proc; /* index plus one */
+  uint32_t proc;          /* index plus one */
   SCI_VEC(uint8_t) flags; /* per statement, last one first */
   uint32_t n_blocks, place;
   uint32_t private_at; /* the place of the write to any private buffer that follows next; 0: none */
@@ -202,11 +204,15 @@ void sci_c_note_element(c_render *r, sci_buf b, sci_val index);
 void sci_c_enter_nest(c_render *r, const sci_loop *l);
 void sci_c_leave_nest(c_render *r);
 /* Loops are printed in the order opposite to that in which they were left. */
-uint32_t sci_c_open_pointers(c_render *r, const char *variable); /* gives the loop's, for the other function; NULL: nothing is printed */
-void sci_c_close_pointers(c_render *r, uint32_t first, size_t at); /* declares those that were used, at that place of the text */
+uint32_t
+sci_c_open_pointers(c_render *r,
+                    const char *variable); /* gives the loop's, for the other function; NULL: nothing is printed */
+void sci_c_close_pointers(c_render *r, uint32_t first,
+                          size_t at); /* declares those that were used, at that place of the text */
 /* The pointer for an element, and how far behind it the element is; NULL: none. */
 const char *sci_c_pointer_to(c_render *r, sci_buf owner, sci_val index, int64_t *offset);
-sci_val sci_c_split_index(const c_render *r, sci_val index, int64_t *offset); /* adds the index's own constant to `offset` */
+sci_val sci_c_split_index(const c_render *r, sci_val index,
+                          int64_t *offset); /* adds the index's own constant to `offset` */
 
 void sci_c_insert(c_render *r, size_t at, const sci_text *text); /* into what was printed */
 
@@ -220,21 +226,22 @@ extern const char *const sci_c_casadi_words[]; /* F_<word> is a symbol of the la
 extern const size_t sci_c_n_casadi_words;
 /* Room in w for every result, since any may be skipped; the header's size of w has it too. */
 void sci_c_add_skipped(c_unit *unit);
-int64_t sci_c_skipped(int64_t elements); /* what such a result takes: whole cache lines */
-void sci_c_put_casadi(const c_render *r, sci_text *out);              /* the queries of the current unit */
+int64_t sci_c_skipped(int64_t elements);                 /* what such a result takes: whole cache lines */
+void sci_c_put_casadi(const c_render *r, sci_text *out); /* the queries of the current unit */
 void sci_c_put_casadi_declarations(const c_render *r, sci_text *out);
 void sci_c_put_casadi_types(sci_text *out);
 
 /* ---- spelling (expr.c) ---- */
 
-/* How tightly an expression binds. Bit operators and `!` count as looser than C has them, so that no compiler asks for parentheses. */
+/* How tightly an expression binds. Bit operators and `!` count as looser than C has them, so that no compiler asks for
+ * parentheses. */
 enum { P_ANY, P_SELECT, P_BITS, P_NOT, P_COMPARE, P_SUM, P_PRODUCT, P_MINUS, P_CAST, P_PRIMARY };
 
 extern const char *const sci_c_types[SC_DTYPE_COUNT];
 extern const char *const sci_c_suffixes[SC_DTYPE_COUNT]; /* f64, ... */
 void sci_c_put_value(c_render *r, sci_val v, int least);
-void sci_c_put_element(c_render *r, sci_buf b, sci_val index);      /* name[index] */
-void sci_c_put_address(c_render *r, sci_buf b, sci_val index);      /* name + index */
+void sci_c_put_element(c_render *r, sci_buf b, sci_val index); /* name[index] */
+void sci_c_put_address(c_render *r, sci_buf b, sci_val index); /* name + index */
 void sci_c_put_scalar(c_render *r, sc_dtype dtype, sci_scalar v);
 
 /* ---- loops in lanes (lanes.c) ---- */
@@ -242,11 +249,12 @@ void sci_c_put_scalar(c_render *r, sc_dtype dtype, sci_scalar v);
 bool sci_c_has_lanes(const c_render *r, const sci_loop *l);
 /* The type of a local's elements: vectors where it has lanes, in the workspace those that need no alignment. */
 const char *sci_c_local_type(c_render *r, const sci_local *l);
-const char *sci_c_local_times(c_render *r, const sci_local *l); /* " * 4": how many of them an element of a local takes */
+const char *sci_c_local_times(c_render *r,
+                              const sci_local *l); /* " * 4": how many of them an element of a local takes */
 void sci_c_put_lane_loop(c_render *r, const sci_loop *l, void (*body)(c_render *, const sci_loop *));
-void sci_c_find_widths(c_render *r); /* of all units: before anything is printed */
+void sci_c_find_widths(c_render *r);                                /* of all units: before anything is printed */
 const char *sci_c_fma_name(c_render *r, sc_dtype dtype, int lanes); /* lanes 1: of scalars */
-bool sci_c_varies(c_render *r, sci_val v); /* a vector */
+bool sci_c_varies(c_render *r, sci_val v);                          /* a vector */
 bool sci_c_name_varies(const c_render *r, sci_name n);
 void sci_c_put_type(c_render *r, sc_dtype dtype, bool varies);
 /* What is loaded, the store, the assignment: false when the statement is a scalar's. */
@@ -261,9 +269,9 @@ const char *sci_c_mask(c_render *r);  /* "SCALY_MASK(scaly_m64x4, " */
 
 /* ---- the same in plain C (lane_loops.c) ---- */
 
-bool sci_c_lane_loops(const c_render *r); /* loops over lanes instead of vectors */
+bool sci_c_lane_loops(const c_render *r);       /* loops over lanes instead of vectors */
 bool sci_c_loops_over_lanes(const sci_loop *l); /* it is short enough for them */
-const char *sci_c_lane(c_render *r);      /* the variable of these */
+const char *sci_c_lane(c_render *r);            /* the variable of these */
 /* A statement in such loops, which are printed when they are flushed. False: it is a scalar's, or there are vectors. */
 bool sci_c_put_each(c_render *r, const sci_stmt *st);
 void sci_c_flush_each(c_render *r); /* before anything else follows */
@@ -299,7 +307,8 @@ void sci_c_put_cpp_header(const c_render *r, sci_text *out);
 void sci_c_put_contract(const c_render *r, sci_text *out);
 void sci_c_put_version(sci_text *out);
 int64_t sci_c_port_size(const c_render *r, size_t port); /* elements */
-const char *sci_c_local(const c_render *r, const char *name, const char *otherwise); /* `otherwise` when `name` would hide the entry */
+const char *sci_c_local(const c_render *r, const char *name,
+                        const char *otherwise); /* `otherwise` when `name` would hide the entry */
 const char *sci_c_abi_type(sci_abi abi);
 const char *sci_c_file_name(const c_render *r);
 

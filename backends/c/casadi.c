@@ -1,10 +1,11 @@
-/* Owns the CasADi layer: the queries by which a loader of CasADi external functions (3.5 to 3.8) learns what an entry takes, each a C symbol
- * of the form F_<word>. A pattern is {nrow, ncol, colptr[ncol + 1], rowind[nnz]}. */
+/* Owns the CasADi layer: the queries by which a loader of CasADi external functions (3.5 to 3.8) learns what an entry
+ * takes, each a C symbol of the form F_<word>. A pattern is {nrow, ncol, colptr[ncol + 1], rowind[nnz]}. */
 #include "backends/c/c.h"
 
 const char *const sci_c_casadi_words[] = {
-    "incref",       "decref",      "checkout",   "release",   "n_in",     "n_out",    "name_in",  "name_out", "sparsity_in",
-    "sparsity_out", "default_in",  "work",       "work_bytes", "alloc_mem", "init_mem", "free_mem", "patterns",
+    "incref",     "decref",    "checkout",    "release",      "n_in",       "n_out",
+    "name_in",    "name_out",  "sparsity_in", "sparsity_out", "default_in", "work",
+    "work_bytes", "alloc_mem", "init_mem",    "free_mem",     "patterns",
 };
 const size_t sci_c_n_casadi_words = sizeof sci_c_casadi_words / sizeof *sci_c_casadi_words;
 
@@ -20,7 +21,8 @@ void sci_c_add_skipped(c_unit *unit) {
 }
 
 void sci_c_put_casadi_types(sci_text *out) {
-  sci_put(out, "#ifndef casadi_real\n#define casadi_real double\n#endif\n#ifndef casadi_int\n#define casadi_int long long int\n#endif\n\n");
+  sci_put(out, "#ifndef casadi_real\n#define casadi_real double\n#endif\n#ifndef casadi_int\n#define casadi_int long "
+               "long int\n#endif\n\n");
 }
 
 /* ---- patterns ---- */
@@ -61,7 +63,8 @@ static void put_patterns(const c_render *r, sci_text *out, size_t *at) {
     sci_text_init(&texts[i], &r->env->scratch);
     put_pattern(&r->p->ports[i], &texts[i]);
     size_t same = 0;
-    while (same < i && (texts[same].n != texts[i].n || memcmp(texts[same].data, texts[i].data, texts[i].n) != 0)) same++;
+    while (same < i && (texts[same].n != texts[i].n || memcmp(texts[same].data, texts[i].data, texts[i].n) != 0))
+      same++;
     at[i] = same < i ? at[same] : total;
     if (same < i) {
       texts[i].n = 0;
@@ -104,13 +107,17 @@ static void put_work(const c_render *r, sci_text *out) {
   const char *sizes = "(casadi_int* sz_arg, casadi_int* sz_res, casadi_int* sz_iw, casadi_int* sz_w) {\n";
   long long w = (long long)m->workspace_elements;
   sci_putf(out, "int %s_work%s", m->entry, sizes);
-  sci_putf(out, "  if (sz_arg) *sz_arg = %zu;\n  if (sz_res) *sz_res = %zu;\n  if (sz_iw) *sz_iw = 0;\n  if (sz_w) *sz_w = %lld;\n", m->n_in,
-           m->n_out, w);
+  sci_putf(out,
+           "  if (sz_arg) *sz_arg = %zu;\n  if (sz_res) *sz_res = %zu;\n  if (sz_iw) *sz_iw = 0;\n  if (sz_w) *sz_w = "
+           "%lld;\n",
+           m->n_in, m->n_out, w);
   sci_put(out, "  return 0;\n}\n\n");
   sci_putf(out, "int %s_work_bytes%s", m->entry, sizes);
   sci_putf(out, "  if (sz_arg) *sz_arg = %zu * (casadi_int)sizeof(const casadi_real*);\n", m->n_in);
   sci_putf(out, "  if (sz_res) *sz_res = %zu * (casadi_int)sizeof(casadi_real*);\n", m->n_out);
-  sci_putf(out, "  if (sz_iw) *sz_iw = 0;\n  if (sz_w) *sz_w = %lld * (casadi_int)sizeof(casadi_real);\n  return 0;\n}\n\n", w);
+  sci_putf(out,
+           "  if (sz_iw) *sz_iw = 0;\n  if (sz_w) *sz_w = %lld * (casadi_int)sizeof(casadi_real);\n  return 0;\n}\n\n",
+           w);
 }
 
 void sci_c_put_casadi(const c_render *r, sci_text *out) {
@@ -119,7 +126,8 @@ void sci_c_put_casadi(const c_render *r, sci_text *out) {
   size_t *at = SCI_ARRAY(&r->env->scratch, size_t, in.n + res.n + 1);
   sci_put_char(out, '\n');
   put_patterns(r, out, at);
-  sci_putf(out, "casadi_int %s_n_in(void) {\n  return %zu;\n}\n\ncasadi_int %s_n_out(void) {\n  return %zu;\n}\n\n", f, in.n, f, res.n);
+  sci_putf(out, "casadi_int %s_n_in(void) {\n  return %zu;\n}\n\ncasadi_int %s_n_out(void) {\n  return %zu;\n}\n\n", f,
+           in.n, f, res.n);
   put_names(r, out, in);
   put_names(r, out, res);
   put_sparsities(r, out, in, at);
@@ -130,23 +138,30 @@ void sci_c_put_casadi(const c_render *r, sci_text *out) {
   sci_putf(out, "void %s_incref(void) {\n}\n\nvoid %s_decref(void) {\n}\n\n", f, f);
   sci_putf(out, "int %s_checkout(void) {\n  return 0;\n}\n\nvoid %s_release(int mem) {\n  (void)mem;\n}\n\n", f, f);
   sci_putf(out, "int %s_alloc_mem(void) {\n  return 0;\n}\n\n", f);
-  sci_putf(out, "int %s_init_mem(int mem) {\n  (void)mem;\n  return 0;\n}\n\nvoid %s_free_mem(int mem) {\n  (void)mem;\n}\n", f, f);
+  sci_putf(out,
+           "int %s_init_mem(int mem) {\n  (void)mem;\n  return 0;\n}\n\nvoid %s_free_mem(int mem) {\n  (void)mem;\n}\n",
+           f, f);
 }
 
 /* ---- declarations ---- */
 
 static void put_unit(const c_render *r, sci_text *out, const char *linkage) {
-  const char *f = r->m->entry, *sizes = "(casadi_int* sz_arg, casadi_int* sz_res, casadi_int* sz_iw, casadi_int* sz_w);\n";
+  const char *f = r->m->entry,
+             *sizes = "(casadi_int* sz_arg, casadi_int* sz_res, casadi_int* sz_iw, casadi_int* sz_w);\n";
   sci_c_put_contract(r, out);
   sci_putf(out, "%sint %s(const double** arg, double** res, casadi_int* iw, double* w, int mem);\n", linkage, f);
   sci_putf(out, "%svoid %s_incref(void);\n%svoid %s_decref(void);\n", linkage, f, linkage, f);
   sci_putf(out, "%sint %s_checkout(void);\n%svoid %s_release(int mem);\n", linkage, f, linkage, f);
   sci_putf(out, "%scasadi_int %s_n_in(void);\n%scasadi_int %s_n_out(void);\n", linkage, f, linkage, f);
-  sci_putf(out, "%sconst char* %s_name_in(casadi_int i);\n%sconst char* %s_name_out(casadi_int i);\n", linkage, f, linkage, f);
-  sci_putf(out, "%sconst casadi_int* %s_sparsity_in(casadi_int i);\n%sconst casadi_int* %s_sparsity_out(casadi_int i);\n", linkage, f, linkage, f);
+  sci_putf(out, "%sconst char* %s_name_in(casadi_int i);\n%sconst char* %s_name_out(casadi_int i);\n", linkage, f,
+           linkage, f);
+  sci_putf(out,
+           "%sconst casadi_int* %s_sparsity_in(casadi_int i);\n%sconst casadi_int* %s_sparsity_out(casadi_int i);\n",
+           linkage, f, linkage, f);
   sci_putf(out, "%sdouble %s_default_in(casadi_int i);\n", linkage, f);
   sci_putf(out, "%sint %s_work%s%sint %s_work_bytes%s", linkage, f, sizes, linkage, f, sizes);
-  sci_putf(out, "%sint %s_alloc_mem(void);\n%sint %s_init_mem(int mem);\n%svoid %s_free_mem(int mem);\n\n", linkage, f, linkage, f, linkage, f);
+  sci_putf(out, "%sint %s_alloc_mem(void);\n%sint %s_init_mem(int mem);\n%svoid %s_free_mem(int mem);\n\n", linkage, f,
+           linkage, f, linkage, f);
 }
 
 void sci_c_put_casadi_declarations(const c_render *r, sci_text *out) {

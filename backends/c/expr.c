@@ -1,7 +1,8 @@
 /* Owns the spelling of scalar values, elements and addresses.
  *
- * Values are printed from an explicit stack, since graphs may be deep. Two contexts differ for integers: an index, and any value made of loop
- * variables and constants only, is plain C arithmetic, because it never overflows; everything else wraps, through helpers. */
+ * Values are printed from an explicit stack, since graphs may be deep. Two contexts differ for integers: an index, and
+ * any value made of loop variables and constants only, is plain C arithmetic, because it never overflows; everything
+ * else wraps, through helpers. */
 #include "backends/c/c.h"
 
 #include <math.h>
@@ -310,8 +311,10 @@ static void put_lane_op(c_render *r, const sci_value *x, int least) {
     r->vector.type->op[op] = true;
     r->needs.math |= (sci_ops[op].traits & SCI_LIBM) != 0;
     if (sci_ops[op].traits & SCI_LIBM || op == SCI_OP_sqrt) r->needs.called[op] = true;
-    if (op == SCI_OP_fma) put_lane_fma(r, x);
-    else put_lane_function(r, sci_ops[op].name, x, 0);
+    if (op == SCI_OP_fma)
+      put_lane_fma(r, x);
+    else
+      put_lane_function(r, sci_ops[op].name, x, 0);
   }
 }
 
@@ -380,8 +383,10 @@ static void push_element(c_render *r, sci_buf b, sci_val index) {
   sci_buf owner = sci_storage(r->s, b, &offset);
   const char *pointer = sci_c_pointer_to(r, owner, index, &offset);
   push_text(r, "]");
-  if (pointer) push_text(r, number_text(r, offset));
-  else push_index(r, index, offset, P_ANY);
+  if (pointer)
+    push_text(r, number_text(r, offset));
+  else
+    push_index(r, index, offset, P_ANY);
   push_text(r, "[");
   push_text(r, pointer ? pointer : r->m->buf_names[owner]);
 }
@@ -450,8 +455,10 @@ void sci_c_put_lane_element(c_render *r, sci_buf b, sci_val index, const char *l
   bool is_first = pointer ? !offset : sci_val_is_const(r->s, index) && sci_val_int_of(r->s, index) + offset == 0;
   sci_putf(r->out, "%s[", pointer ? pointer : r->m->buf_names[owner]);
   size_t base = r->items.n;
-  if (pointer) push_text(r, is_first ? "" : number_text(r, offset));
-  else if (!is_first) push_index(r, index, offset, lanes ? P_PRODUCT : P_SUM);
+  if (pointer)
+    push_text(r, is_first ? "" : number_text(r, offset));
+  else if (!is_first)
+    push_index(r, index, offset, lanes ? P_PRODUCT : P_SUM);
   drain(r, base);
   if (!is_first && lanes) sci_putf(r->out, " * %s", lanes);
   sci_putf(r->out, "%s%s]", is_first ? "" : " + ", lane);
@@ -471,7 +478,9 @@ void sci_c_put_address(c_render *r, sci_buf b, sci_val index) {
   if (is_first) return;
   put_text(r, " + ");
   size_t base = r->items.n;
-  if (pointer) push_text(r, number_text(r, offset));
-  else push_index(r, index, offset, P_PRODUCT);
+  if (pointer)
+    push_text(r, number_text(r, offset));
+  else
+    push_index(r, index, offset, P_PRODUCT);
   drain(r, base);
 }

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-/* Compilers read a hexadecimal float several times faster than a decimal one, and nobody reads a table this long. No decimal point is needed, so
- * no locale matters. */
+/* Compilers read a hexadecimal float several times faster than a decimal one, and nobody reads a table this long. No
+ * decimal point is needed, so no locale matters. */
 enum { LONG_TABLE = 1 << 14 };
 
 static bool put_hexadecimal(sci_text *out, sc_dtype dtype, double v) {
@@ -13,8 +13,8 @@ static bool put_hexadecimal(sci_text *out, sc_dtype dtype, double v) {
   int64_t mantissa = (int64_t)ldexp(frexp(v, &exponent), 53);
   exponent -= 53;
   while (mantissa % 2 == 0) mantissa /= 2, exponent++;
-  sci_putf(out, "%s0x%llxp%d%s", mantissa < 0 ? "-" : "", (unsigned long long)(mantissa < 0 ? -mantissa : mantissa), exponent,
-           dtype == SC_FLOAT32 ? "f" : "");
+  sci_putf(out, "%s0x%llxp%d%s", mantissa < 0 ? "-" : "", (unsigned long long)(mantissa < 0 ? -mantissa : mantissa),
+           exponent, dtype == SC_FLOAT32 ? "f" : "");
   return true;
 }
 
@@ -34,7 +34,8 @@ static void put_table(c_render *r, sci_text *out, sci_buf b) {
       sci_put_char(out, ' ');
     }
     sci_scalar v = sci_scalar_load(dtype, buf->data, (size_t)i);
-    bool hexadecimal = buf->size >= LONG_TABLE && sci_is_float(dtype) && put_hexadecimal(out, dtype, sci_scalar_double(dtype, v));
+    bool hexadecimal =
+        buf->size >= LONG_TABLE && sci_is_float(dtype) && put_hexadecimal(out, dtype, sci_scalar_double(dtype, v));
     if (!hexadecimal) sci_c_put_scalar(r, dtype, v);
     if (i + 1 < buf->size) sci_put_char(out, ',');
   }
@@ -46,7 +47,8 @@ static void put_tables(c_render *r, sci_text *out) {
   sci_text *body = r->out;
   r->out = out;
   for (sci_buf b = 0; b < r->s->n_bufs; b++)
-    if (r->s->bufs[b].space == SCI_SPACE_CONSTANT && r->m->buf_names[b] && r->bufs[b].read && r->s->bufs[b].size) put_table(r, out, b);
+    if (r->s->bufs[b].space == SCI_SPACE_CONSTANT && r->m->buf_names[b] && r->bufs[b].read && r->s->bufs[b].size)
+      put_table(r, out, b);
   r->out = body;
 }
 
@@ -57,8 +59,8 @@ static void find_plain(c_render *r) {
     if (x->dtype != SC_INT64) continue;
     bool plain = x->kind == SCI_V_VAR || x->kind == SCI_V_CONST;
     if (x->kind == SCI_V_OP)
-      plain = x->op == SCI_OP_add || x->op == SCI_OP_sub || x->op == SCI_OP_mul || x->op == SCI_OP_div || x->op == SCI_OP_fmod ||
-              x->op == SCI_OP_neg;
+      plain = x->op == SCI_OP_add || x->op == SCI_OP_sub || x->op == SCI_OP_mul || x->op == SCI_OP_div ||
+              x->op == SCI_OP_fmod || x->op == SCI_OP_neg;
     for (int i = 0; x->kind == SCI_V_OP && i < sci_ops[x->op].arity; i++) plain = plain && r->plain[x->args[i]];
     r->plain[v] = plain;
   }
@@ -66,7 +68,8 @@ static void find_plain(c_render *r) {
 
 static void put_preamble(c_render *r, sci_text *out) {
   sci_c_put_recipe(r, out);
-  if (r->o->lang == SC_LANG_C) sci_putf(out, "#include \"%s.h\"\n\n", sci_c_file_name(r)); /* C cannot include the other one */
+  if (r->o->lang == SC_LANG_C)
+    sci_putf(out, "#include \"%s.h\"\n\n", sci_c_file_name(r)); /* C cannot include the other one */
   if (r->needs.math) sci_put(out, "#include <math.h>\n");
   sci_put(out, "#include <stddef.h>\n#include <stdint.h>\n\n");
   sci_c_put_guards(r, out);
@@ -80,8 +83,10 @@ static void put_preamble(c_render *r, sci_text *out) {
                "#define SCALY_ERR_NULL_RESULT 3\n#define SCALY_ERR_NULL_INPUT 4\n\n"
                "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
   sci_c_put_helpers(r, out);
-  if (sci_c_lane_loops(r)) sci_c_put_each_macro(r, out);
-  else sci_c_put_lane_helpers(r, out);
+  if (sci_c_lane_loops(r))
+    sci_c_put_each_macro(r, out);
+  else
+    sci_c_put_lane_helpers(r, out);
 }
 
 /* What is known by id is known of one program. */
@@ -122,8 +127,8 @@ static void render(c_render *r, sci_text *source, sci_text *header) {
     put_tables(r, &tables);
     if (r->o->casadi) sci_c_put_casadi(r, &body);
   }
-  r->needs.math |= r->needs.fma[SC_FLOAT64] || r->needs.fma[SC_FLOAT32] || r->needs.helper[SCI_OP_isfinite][SC_FLOAT64] ||
-                   r->needs.helper[SCI_OP_isfinite][SC_FLOAT32];
+  r->needs.math |= r->needs.fma[SC_FLOAT64] || r->needs.fma[SC_FLOAT32] ||
+                   r->needs.helper[SCI_OP_isfinite][SC_FLOAT64] || r->needs.helper[SCI_OP_isfinite][SC_FLOAT32];
   enter_unit(r, &r->units[0]);
   put_preamble(r, source);
   if (tables.n) sci_put_n(source, tables.data, tables.n);
@@ -146,8 +151,8 @@ static void name_units(c_render *r, const sci_render_request *request) {
   for (size_t i = 0; i < r->n_units; i++) {
     c_unit *unit = &r->units[i];
     unit->p = i ? request->more[i - 1] : request->program;
-    unit->m = sci_module_info_begin(names, unit->p, i ? NULL : r->o->name, r->o->prefix, i ? unit->p->name : NULL, sci_c_casadi_words,
-                                    r->o->casadi ? sci_c_n_casadi_words : 0);
+    unit->m = sci_module_info_begin(names, unit->p, i ? NULL : r->o->name, r->o->prefix, i ? unit->p->name : NULL,
+                                    sci_c_casadi_words, r->o->casadi ? sci_c_n_casadi_words : 0);
     if (r->o->casadi) sci_c_add_skipped(unit);
   }
   for (size_t i = 0; i < r->n_units; i++) sci_module_info_finish(names, r->units[i].p, &r->units[i].m);

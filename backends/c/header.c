@@ -3,12 +3,13 @@
 
 enum { ABI_VERSION = 1 };
 
-static const char aligned[] = "#ifndef SCALY_ALIGNAS\n"
-                              "#if defined(__cplusplus)\n#define SCALY_ALIGNAS(n) alignas(n)\n"
-                              "#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L\n#define SCALY_ALIGNAS(n) _Alignas(n)\n"
-                              "#elif defined(__GNUC__)\n#define SCALY_ALIGNAS(n) __attribute__((aligned(n)))\n"
-                              "#elif defined(_MSC_VER)\n#define SCALY_ALIGNAS(n) __declspec(align(n))\n"
-                              "#else\n#define SCALY_ALIGNAS(n)\n#endif\n#endif\n\n";
+static const char aligned[] =
+    "#ifndef SCALY_ALIGNAS\n"
+    "#if defined(__cplusplus)\n#define SCALY_ALIGNAS(n) alignas(n)\n"
+    "#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L\n#define SCALY_ALIGNAS(n) _Alignas(n)\n"
+    "#elif defined(__GNUC__)\n#define SCALY_ALIGNAS(n) __attribute__((aligned(n)))\n"
+    "#elif defined(_MSC_VER)\n#define SCALY_ALIGNAS(n) __declspec(align(n))\n"
+    "#else\n#define SCALY_ALIGNAS(n)\n#endif\n#endif\n\n";
 
 const char *sci_c_abi_type(sci_abi abi) {
   switch (abi) {
@@ -37,16 +38,22 @@ static void put_port_line(const c_render *r, sci_text *out, size_t i) {
   static const char *const layouts[] = {[SC_CSC] = "csc", [SC_CSR] = "csr", [SC_COO] = "coo"};
   const sc_pattern *p = port->pattern;
   if (p)
-    sci_putf(out, " stored values of a sparse %lld x %lld matrix, %s #%08x", (long long)p->nrow, (long long)p->ncol, layouts[p->layout],
-             (unsigned)sci_pattern_digest(p));
+    sci_putf(out, " stored values of a sparse %lld x %lld matrix, %s #%08x", (long long)p->nrow, (long long)p->ncol,
+             layouts[p->layout], (unsigned)sci_pattern_digest(p));
   sci_put_char(out, '\n');
 }
 
 void sci_c_put_contract(const c_render *r, sci_text *out) {
   if (r->o->casadi)
-    sci_putf(out, "/* %s: all values by columns. No result may overlap another buffer. A null input is zeros, a null result is not wanted.\n", r->m->entry);
+    sci_putf(out,
+             "/* %s: all values by columns. No result may overlap another buffer. A null input is zeros, a null result "
+             "is not wanted.\n",
+             r->m->entry);
   else
-    sci_putf(out, "/* %s: all values row-major. No output may overlap another buffer; a buffer without values may be null.\n", r->m->entry);
+    sci_putf(
+        out,
+        "/* %s: all values row-major. No output may overlap another buffer; a buffer without values may be null.\n",
+        r->m->entry);
   for (size_t i = 0; i < r->m->n_in + r->m->n_out; i++) put_port_line(r, out, i);
   const char *scope = r->o->lang == SC_LANG_CPP ? "::" : "_";
   bool bytes = r->m->abi == SCI_ABI_VOID;
@@ -54,8 +61,8 @@ void sci_c_put_contract(const c_render *r, sci_text *out) {
   if (r->m->workspace_elements && r->o->casadi)
     sci_putf(out, " *   w: %lld elements, as %s_work says\n", w, r->m->entry);
   else if (r->m->workspace_elements)
-    sci_putf(out, " *   w: %lld %s (%s%sSZ_W)%s; 64-byte alignment puts every temporary on a cache line\n", w, bytes ? "bytes" : "elements",
-             r->m->entry, scope, bytes ? ", 8-byte aligned" : "");
+    sci_putf(out, " *   w: %lld %s (%s%sSZ_W)%s; 64-byte alignment puts every temporary on a cache line\n", w,
+             bytes ? "bytes" : "elements", r->m->entry, scope, bytes ? ", 8-byte aligned" : "");
   else
     sci_put(out, " *   w: unused, may be null\n");
   sci_put(out, " * iw and mem are unused. Returns 0, or 1 when arg or res is null, 2 when w is");
@@ -63,7 +70,8 @@ void sci_c_put_contract(const c_render *r, sci_text *out) {
 }
 
 void sci_c_put_version(sci_text *out) {
-  sci_putf(out, "#ifndef SCALY_ABI_VERSION\n#define SCALY_ABI_VERSION %d\n#elif SCALY_ABI_VERSION != %d\n", ABI_VERSION, ABI_VERSION);
+  sci_putf(out, "#ifndef SCALY_ABI_VERSION\n#define SCALY_ABI_VERSION %d\n#elif SCALY_ABI_VERSION != %d\n", ABI_VERSION,
+           ABI_VERSION);
   sci_put(out, "#error \"this header and another one are of different SCALY_ABI_VERSION\"\n#endif\n\n");
 }
 
@@ -86,7 +94,8 @@ const char *sci_c_local(const c_render *r, const char *name, const char *otherwi
 }
 
 static void put_typed(const c_render *r, sci_text *out) {
-  const char *f = r->m->entry, *w = sci_c_local(r, "w", "scaly_w"), *arg = sci_c_local(r, "arg", "scaly_arg"), *res = sci_c_local(r, "res", "scaly_res");
+  const char *f = r->m->entry, *w = sci_c_local(r, "w", "scaly_w"), *arg = sci_c_local(r, "arg", "scaly_arg"),
+             *res = sci_c_local(r, "res", "scaly_res");
   for (size_t i = 0; i < r->m->n_in + r->m->n_out; i++)
     put_struct(out, r->m->port_symbols[i], sci_c_types[r->p->ports[i].dtype], sci_c_port_size(r, i), 16);
   const char *type = r->m->abi == SCI_ABI_VOID ? "unsigned char" : sci_c_abi_type(r->m->abi);

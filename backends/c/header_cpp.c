@@ -1,10 +1,12 @@
-/* Owns the C++17 header: a namespace named like the entry, with a Buffer type per input and output and a call that takes them. */
+/* Owns the C++17 header: a namespace named like the entry, with a Buffer type per input and output and a call that
+ * takes them. */
 #include "backends/c/c.h"
 
 static const char buffer[] =
     "#ifndef SCALY_BUFFER\n#define SCALY_BUFFER\n"
     "namespace scaly {\n"
-    "/* Values of one input or output, row-major; an aggregate: Buffer<double, 2, 3> a{{1, 2, 3, 4, 5, 6}}; a(1, 2) is 6. */\n"
+    "/* Values of one input or output, row-major; an aggregate: Buffer<double, 2, 3> a{{1, 2, 3, 4, 5, 6}}; a(1, 2) is "
+    "6. */\n"
     "template <class T, std::size_t... Dims> struct alignas(16) Buffer {\n"
     "  using value_type = T;\n"
     "  static constexpr std::size_t rank = sizeof...(Dims);\n"
@@ -46,7 +48,8 @@ static void put_types(const c_render *r, sci_text *out) {
 
 /* Whether the namespace has a member of that name: a parameter must not hide it. */
 static bool is_member(const c_render *r, const char *name) {
-  static const char *const endings[] = {"_t", "_NNZ", "_NROW", "_NCOL", "_rows", "_cols", "_colptr", "_rowind", "_rowptr", "_colind"};
+  static const char *const endings[] = {"_t",    "_NNZ",    "_NROW",   "_NCOL",   "_rows",
+                                        "_cols", "_colptr", "_rowind", "_rowptr", "_colind"};
   if (!strcmp(name, "call") || !strcmp(name, "SZ_W") || !strcmp(name, "workspace_t")) return true;
   for (size_t i = 0; i < r->m->n_in + r->m->n_out; i++) {
     size_t n = strlen(r->m->port_names[i]);
@@ -57,7 +60,8 @@ static bool is_member(const c_render *r, const char *name) {
   return false;
 }
 
-/* Nobody else sees a parameter's name. Two of them that end up equal would both be members' names with underscores behind, which no port has. */
+/* Nobody else sees a parameter's name. Two of them that end up equal would both be members' names with underscores
+ * behind, which no port has. */
 static const char *parameter(const c_render *r, size_t port) {
   const char *name = r->m->port_names[port];
   return is_member(r, name) ? sci_asprintf(&r->env->scratch, "scaly_%zu", port) : name;
@@ -76,7 +80,8 @@ static void put_call(const c_render *r, sci_text *out, bool with_workspace) {
   sci_put(out, "inline int call(");
   size_t count = r->m->n_in + r->m->n_out;
   for (size_t i = 0; i < count; i++)
-    sci_putf(out, "%s%s_t& %s%s", i < r->m->n_in ? "const " : "", r->m->port_names[i], parameter(r, i), i + 1 < count ? ", " : "");
+    sci_putf(out, "%s%s_t& %s%s", i < r->m->n_in ? "const " : "", r->m->port_names[i], parameter(r, i),
+             i + 1 < count ? ", " : "");
   if (with_workspace) sci_putf(out, "%sworkspace_t& %s", count ? ", " : "", w);
   sci_put(out, ") {\n");
   put_pointers(r, out, arg, false);
@@ -92,9 +97,13 @@ static void put_call(const c_render *r, sci_text *out, bool with_workspace) {
 void sci_c_put_cpp_header(const c_render *r, sci_text *out) {
   const char *f = r->m->entry, *type = sci_c_abi_type(r->m->abi);
   if (!strcmp(f, "scaly") || !strcmp(f, "std"))
-    sci_fail(r->env, SC_ERR_NAME, "module: the namespace of a C++ header cannot be '%s'; choose another name or a prefix", f);
+    sci_fail(r->env, SC_ERR_NAME,
+             "module: the namespace of a C++ header cannot be '%s'; choose another name or a prefix", f);
   sci_c_put_recipe(r, out);
-  sci_putf(out, "#ifndef %s_HPP\n#define %s_HPP\n\n#include <array>\n#include <cassert>\n#include <cstddef>\n\n#include <stdint.h>\n\n", f, f);
+  sci_putf(out,
+           "#ifndef %s_HPP\n#define %s_HPP\n\n#include <array>\n#include <cassert>\n#include <cstddef>\n\n#include "
+           "<stdint.h>\n\n",
+           f, f);
   sci_c_put_version(out);
   bool typed = !r->o->untyped && !r->o->casadi;
   if (typed) sci_put(out, buffer);

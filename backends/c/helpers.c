@@ -1,5 +1,5 @@
-/* Owns the small functions and macros that a file may need: what C has no operator or portable routine for. Only those used are printed,
- * each behind a macro of its own, so that two modules may be included in one translation unit.
+/* Owns the small functions and macros that a file may need: what C has no operator or portable routine for. Only those
+ * used are printed, each behind a macro of its own, so that two modules may be included in one translation unit.
  *
  * In a text, @T is the element type, @U its unsigned companion, @s the suffix of the type. */
 #include "backends/c/c.h"
@@ -62,18 +62,22 @@ void sci_c_put_helpers(const c_render *r, sci_text *out) {
     for (int to = 0; to < SC_DTYPE_COUNT; to++) {
       if (!r->needs.cast[from][to]) continue;
       bool wide = to == SC_INT64, narrow = from == SC_FLOAT32;
-      const char *limit = wide ? (narrow ? "9223372036854775808.0f" : "9223372036854775808.0") : (narrow ? "2147483648.0f" : "2147483648.0");
+      const char *limit = wide ? (narrow ? "9223372036854775808.0f" : "9223372036854775808.0")
+                               : (narrow ? "2147483648.0f" : "2147483648.0");
       const char *macro = wide ? "INT64" : "INT32";
       const char *a = sci_c_suffixes[to], *b = sci_c_suffixes[from];
-      sci_putf(out, saturating, a, b, a, b, sci_c_types[to], a, b, sci_c_types[from], limit, macro, limit, macro, sci_c_types[to]);
+      sci_putf(out, saturating, a, b, a, b, sci_c_types[to], a, b, sci_c_types[from], limit, macro, limit, macro,
+               sci_c_types[to]);
     }
 }
 
-/* Whether the processor fuses: gcc says so for every target, clang for some. On 32-bit Arm, bit 3 of __ARM_FP is double precision. */
+/* Whether the processor fuses: gcc says so for every target, clang for some. On 32-bit Arm, bit 3 of __ARM_FP is double
+ * precision. */
 static const struct {
   const char *condition, *function;
 } fmas[] = {
-    [SC_FLOAT64] = {"defined(__FP_FAST_FMA) || defined(__FMA__) || (defined(__ARM_FEATURE_FMA) && (__ARM_FP & 8))", "fma"},
+    [SC_FLOAT64] = {"defined(__FP_FAST_FMA) || defined(__FMA__) || (defined(__ARM_FEATURE_FMA) && (__ARM_FP & 8))",
+                    "fma"},
     [SC_FLOAT32] = {"defined(__FP_FAST_FMAF) || defined(__FMA__) || defined(__ARM_FEATURE_FMA)", "fmaf"},
 };
 
@@ -88,7 +92,9 @@ void sci_c_put_fma(c_render *r, sci_text *out) {
     const char *macro = scalars ? sci_c_fma_name(r, (sc_dtype)d, 1) : NULL;
     sci_putf(out, "#if %s\n", fmas[d].condition);
     if (lanes) sci_put(out, d == SC_FLOAT32 ? "#define SCALY_FUSES_F32\n" : "#define SCALY_FUSES_F64\n");
-    if (scalars) sci_putf(out, "#define %s(a, b, c) %s%s(a, b, c)\n#else\n#define %s(a, b, c) ((a) * (b) + (c))\n", macro, builtin, fmas[d].function, macro);
+    if (scalars)
+      sci_putf(out, "#define %s(a, b, c) %s%s(a, b, c)\n#else\n#define %s(a, b, c) ((a) * (b) + (c))\n", macro, builtin,
+               fmas[d].function, macro);
     sci_put(out, "#endif\n");
   }
   if (any) sci_put_char(out, '\n');
@@ -98,5 +104,6 @@ void sci_c_put_fma(c_render *r, sci_text *out) {
 void sci_c_drop_fma(c_render *r, sci_text *out) {
   for (int d = 0; d <= SC_FLOAT32; d++)
     for (int k = 0; k < 5; k++)
-      if (k ? r->needs.lanes[d][k].op[SCI_OP_fma] : r->needs.fma[d]) sci_putf(out, "#undef %s\n", sci_c_fma_name(r, (sc_dtype)d, 1 << k));
+      if (k ? r->needs.lanes[d][k].op[SCI_OP_fma] : r->needs.fma[d])
+        sci_putf(out, "#undef %s\n", sci_c_fma_name(r, (sc_dtype)d, 1 << k));
 }

@@ -1,7 +1,8 @@
 /* Owns the types and small functions that loops in lanes are spelled with. Only those used are printed.
  *
- * In a text, @V is the vector type, @T that of an element, @M that of a mask, @I its element, @W how many lanes there are, @G that
- * there are several, where there may be one, @s the suffix of the type, and @a, @b, @c are lane i of the operands. */
+ * In a text, @V is the vector type, @T that of an element, @M that of a mask, @I its element, @W how many lanes there
+ * are, @G that there are several, where there may be one, @s the suffix of the type, and @a, @b, @c are lane i of the
+ * operands. */
 #include <stdio.h>
 
 #include "backends/c/c.h"
@@ -29,7 +30,8 @@ static void put_template(sci_text *out, const naming *n, const char *text) {
     if (*text == 'G' && n->is_auto) sci_put(out, " && "), sci_put(out, n->count), sci_put(out, " > 1");
     if (*text == 's') sci_put(out, n->suffix);
     if (*text == 'f') sci_put(out, n->dtype == SC_FLOAT32 ? "f" : "");
-    if (*text == 'a' || *text == 'b' || *text == 'c') sci_put(out, "SCALY_AT("), sci_put_char(out, *text), sci_put(out, ", i)");
+    if (*text == 'a' || *text == 'b' || *text == 'c')
+      sci_put(out, "SCALY_AT("), sci_put_char(out, *text), sci_put(out, ", i)");
   }
 }
 
@@ -53,7 +55,8 @@ static const char *const moves[C_LANE_HELPERS] = {
 };
 
 static void put_function(sci_text *out, const naming *n, const char *name, const char *text) {
-  sci_putf(out, "#ifndef SCALY_HAS_%s_%s\n#define SCALY_HAS_%s_%s\nstatic SCALY_INLINE ", name, n->suffix, name, n->suffix);
+  sci_putf(out, "#ifndef SCALY_HAS_%s_%s\n#define SCALY_HAS_%s_%s\nstatic SCALY_INLINE ", name, n->suffix, name,
+           n->suffix);
   put_template(out, n, text);
   sci_put(out, "#endif\n\n");
 }
@@ -87,8 +90,9 @@ static void put_transposition(sci_text *out, int width) {
 /* One function per width that the type may turn out to have. */
 static void put_tile(sci_text *out, const naming *n) {
   int narrowest = n->is_auto ? 2 : n->lanes;
-  put_template(out, n, "#if defined(SCALY_SHUFFLES)@G\n#ifndef SCALY_HAS_transpose_@s\n#define SCALY_HAS_transpose_@s\n"
-                       "/* v[j][i] for v[i][j] */\nstatic SCALY_INLINE void scaly_transpose_@s(@V* v) {\n");
+  put_template(out, n,
+               "#if defined(SCALY_SHUFFLES)@G\n#ifndef SCALY_HAS_transpose_@s\n#define SCALY_HAS_transpose_@s\n"
+               "/* v[j][i] for v[i][j] */\nstatic SCALY_INLINE void scaly_transpose_@s(@V* v) {\n");
   for (int width = narrowest; width <= n->lanes; width *= 2) {
     if (n->is_auto) put_template(out, n, width == narrowest ? "#if @W == " : "#elif @W == ");
     if (n->is_auto) sci_putf(out, "%d\n", width);
@@ -97,45 +101,47 @@ static void put_tile(sci_text *out, const naming *n) {
   sci_put(out, n->is_auto ? "#endif\n}\n#endif\n#endif\n\n" : "}\n#endif\n#endif\n\n");
 }
 
-static const char load_block[] = "/* v[k] gets element k of each lane's n; they lie side by side, from p + i * stride on for lane i. */\n"
-                                 "static SCALY_INLINE void scaly_load_block_@s(const @T* p, long long stride, int n, @V* v) {\n"
-                                 "  int k = 0;\n"
-                                 "#if defined(SCALY_SHUFFLES)@G\n"
-                                 "  int whole = n >= @W ? n : 0;\n"
-                                 "  SCALY_UNROLL\n"
-                                 "  for (; k < whole; k += @W) {\n"
-                                 "    int from = k + @W <= n ? k : n - @W;\n"
-                                 "    SCALY_EACH(i, @W) v[from + i] = *(const @V_u*)(p + from + i * stride);\n"
-                                 "    scaly_transpose_@s(v + from);\n"
-                                 "  }\n"
-                                 "#endif\n"
-                                 "  SCALY_UNROLL\n"
-                                 "  for (; k < n; k++) {\n"
-                                 "    @V a = {0};\n"
-                                 "    SCALY_EACH(i, @W) @a = p[k + i * stride];\n"
-                                 "    v[k] = a;\n"
-                                 "  }\n"
-                                 "}\n";
+static const char load_block[] =
+    "/* v[k] gets element k of each lane's n; they lie side by side, from p + i * stride on for lane i. */\n"
+    "static SCALY_INLINE void scaly_load_block_@s(const @T* p, long long stride, int n, @V* v) {\n"
+    "  int k = 0;\n"
+    "#if defined(SCALY_SHUFFLES)@G\n"
+    "  int whole = n >= @W ? n : 0;\n"
+    "  SCALY_UNROLL\n"
+    "  for (; k < whole; k += @W) {\n"
+    "    int from = k + @W <= n ? k : n - @W;\n"
+    "    SCALY_EACH(i, @W) v[from + i] = *(const @V_u*)(p + from + i * stride);\n"
+    "    scaly_transpose_@s(v + from);\n"
+    "  }\n"
+    "#endif\n"
+    "  SCALY_UNROLL\n"
+    "  for (; k < n; k++) {\n"
+    "    @V a = {0};\n"
+    "    SCALY_EACH(i, @W) @a = p[k + i * stride];\n"
+    "    v[k] = a;\n"
+    "  }\n"
+    "}\n";
 
-static const char store_block[] = "/* The other way round. */\n"
-                                  "static SCALY_INLINE void scaly_store_block_@s(@T* p, long long stride, int n, const @V* v) {\n"
-                                  "  int k = 0;\n"
-                                  "#if defined(SCALY_SHUFFLES)@G\n"
-                                  "  int whole = n >= @W ? n : 0;\n"
-                                  "  SCALY_UNROLL\n"
-                                  "  for (; k < whole; k += @W) {\n"
-                                  "    @V t[@W];\n"
-                                  "    int from = k + @W <= n ? k : n - @W;\n"
-                                  "    SCALY_EACH(i, @W) t[i] = v[from + i];\n"
-                                  "    scaly_transpose_@s(t);\n"
-                                  "    SCALY_EACH(i, @W) *(@V_u*)(p + from + i * stride) = t[i];\n"
-                                  "  }\n"
-                                  "#endif\n"
-                                  "  SCALY_UNROLL\n"
-                                  "  for (; k < n; k++) {\n"
-                                  "    SCALY_EACH(i, @W) p[k + i * stride] = SCALY_AT(v[k], i);\n"
-                                  "  }\n"
-                                  "}\n";
+static const char store_block[] =
+    "/* The other way round. */\n"
+    "static SCALY_INLINE void scaly_store_block_@s(@T* p, long long stride, int n, const @V* v) {\n"
+    "  int k = 0;\n"
+    "#if defined(SCALY_SHUFFLES)@G\n"
+    "  int whole = n >= @W ? n : 0;\n"
+    "  SCALY_UNROLL\n"
+    "  for (; k < whole; k += @W) {\n"
+    "    @V t[@W];\n"
+    "    int from = k + @W <= n ? k : n - @W;\n"
+    "    SCALY_EACH(i, @W) t[i] = v[from + i];\n"
+    "    scaly_transpose_@s(t);\n"
+    "    SCALY_EACH(i, @W) *(@V_u*)(p + from + i * stride) = t[i];\n"
+    "  }\n"
+    "#endif\n"
+    "  SCALY_UNROLL\n"
+    "  for (; k < n; k++) {\n"
+    "    SCALY_EACH(i, @W) p[k + i * stride] = SCALY_AT(v[k], i);\n"
+    "  }\n"
+    "}\n";
 
 /* ---- operations ---- */
 
@@ -144,8 +150,10 @@ static const struct {
   sci_op op;
   const char *text;
 } whole[] = {
-    {SCI_OP_minimum, "@V scaly_minimum_@s(@V a, @V b) {\n  return scaly_select_@s(SCALY_MASK(@M, a < b) | SCALY_MASK(@M, a != a), a, b);\n}\n"},
-    {SCI_OP_maximum, "@V scaly_maximum_@s(@V a, @V b) {\n  return scaly_select_@s(SCALY_MASK(@M, a > b) | SCALY_MASK(@M, a != a), a, b);\n}\n"},
+    {SCI_OP_minimum, "@V scaly_minimum_@s(@V a, @V b) {\n  return scaly_select_@s(SCALY_MASK(@M, a < b) | "
+                     "SCALY_MASK(@M, a != a), a, b);\n}\n"},
+    {SCI_OP_maximum, "@V scaly_maximum_@s(@V a, @V b) {\n  return scaly_select_@s(SCALY_MASK(@M, a > b) | "
+                     "SCALY_MASK(@M, a != a), a, b);\n}\n"},
     {SCI_OP_sign, "@V scaly_sign_@s(@V a) {\n  @V zero = {0}, r = scaly_select_@s(SCALY_MASK(@M, a == 0), zero, a);\n"
                   "  r = scaly_select_@s(SCALY_MASK(@M, a > 0), zero + 1, r);\n"
                   "  return scaly_select_@s(SCALY_MASK(@M, a < 0), zero - 1, r);\n}\n"},
@@ -156,7 +164,7 @@ static const struct {
 static const struct {
   sci_op op;
   const char *name; /* of the builtins; clang has one for whole vectors */
-} lanewise[] = {{SCI_OP_sqrt, "sqrt"}, {SCI_OP_floor, "floor"}, {SCI_OP_ceil, "ceil"},         {SCI_OP_trunc, "trunc"},
+} lanewise[] = {{SCI_OP_sqrt, "sqrt"}, {SCI_OP_floor, "floor"}, {SCI_OP_ceil, "ceil"},        {SCI_OP_trunc, "trunc"},
                 {SCI_OP_abs, "abs"},   {SCI_OP_round, "round"}, {SCI_OP_copysign, "copysign"}};
 
 static void put_lanewise(sci_text *out, const naming *n, const char *op, const char *builtin) {
@@ -165,7 +173,8 @@ static void put_lanewise(sci_text *out, const naming *n, const char *op, const c
   snprintf(text, sizeof text,
            "@V scaly_%s_@s(%s) {\n#ifdef SCALY_ELEMENTWISE\n  return __builtin_elementwise_%s(%s);\n#else\n"
            "  @V r = a;\n  for (int i = 0; i < @W; i++) SCALY_AT(r, i) = __builtin_%s@f(%s);\n  return r;\n#endif\n}\n",
-           op, two ? "@V a, @V b" : "@V a", builtin, two ? "a, b" : "a", is_abs ? "fabs" : builtin, two ? "@a, @b" : "@a");
+           op, two ? "@V a, @V b" : "@V a", builtin, two ? "a, b" : "a", is_abs ? "fabs" : builtin,
+           two ? "@a, @b" : "@a");
   put_function(out, n, op, text);
 }
 
@@ -176,17 +185,22 @@ static void put_fma_builtins(sci_text *out, const naming *n) {
     if (n->is_auto ? bytes > n->lanes * size : bytes != n->lanes * size) continue;
     sci_put(out, "#elif defined(__GNUC__) && defined(__FMA__)");
     if (n->is_auto) sci_putf(out, " && %s == %d", n->count, bytes / size);
-    sci_putf(out, "\n  return __builtin_ia32_vfmaddp%s%s(a, b, c);\n", n->dtype == SC_FLOAT32 ? "s" : "d", bytes == 32 ? "256" : "");
+    sci_putf(out, "\n  return __builtin_ia32_vfmaddp%s%s(a, b, c);\n", n->dtype == SC_FLOAT32 ? "s" : "d",
+             bytes == 32 ? "256" : "");
   }
 }
 
 static void put_fma(sci_text *out, const naming *n, const char *macro) {
-  put_template(out, n, "#ifndef SCALY_HAS_fma_@s\n#define SCALY_HAS_fma_@s\nstatic SCALY_INLINE @V scaly_fma_@s(@V a, @V b, @V c) {\n");
+  put_template(
+      out, n,
+      "#ifndef SCALY_HAS_fma_@s\n#define SCALY_HAS_fma_@s\nstatic SCALY_INLINE @V scaly_fma_@s(@V a, @V b, @V c) {\n");
   sci_putf(out, "#ifndef SCALY_FUSES_%s\n  return a * b + c;\n", n->dtype == SC_FLOAT32 ? "F32" : "F64");
   sci_put(out, "#elif defined(SCALY_ELEMENTWISE)\n  return __builtin_elementwise_fma(a, b, c);\n");
   put_fma_builtins(out, n);
-  put_template(out, n, "#else\n  @V r = a;\n  for (int i = 0; i < @W; i++) SCALY_AT(r, i) = __builtin_fma@f(@a, @b, @c);\n  return r;\n"
-                       "#endif\n}\nstatic const @V scaly_zero_@s = {0};\n#endif\n");
+  put_template(
+      out, n,
+      "#else\n  @V r = a;\n  for (int i = 0; i < @W; i++) SCALY_AT(r, i) = __builtin_fma@f(@a, @b, @c);\n  return r;\n"
+      "#endif\n}\nstatic const @V scaly_zero_@s = {0};\n#endif\n");
   sci_putf(out, "/* Any of the three may be the same for all lanes; x - 0 is x. */\n#define %s(a, b, c) ", macro);
   put_template(out, n, "scaly_fma_@s((a) - scaly_zero_@s, (b) - scaly_zero_@s, (c) - scaly_zero_@s)\n\n");
 }
@@ -230,17 +244,20 @@ static const char *isa_macro(unsigned isa) {
   return "__STDC__";
 }
 
-/* The instruction sets that a file may be compiled for, the richest first: the program's, or any where it names none. */
+/* The instruction sets that a file may be compiled for, the richest first: the program's, or any where it names none.
+ */
 static const sc_isa any_isa[] = {SC_ISA_X86_64_V4, SC_ISA_X86_64_V3, SC_ISA_X86_64, SC_ISA_ARMV8_A};
 enum { ISAS = sizeof any_isa / sizeof *any_isa };
 
-/* The routines for a width, each with the least that it needs: later ones are for builds that lack what earlier ones need. */
+/* The routines for a width, each with the least that it needs: later ones are for builds that lack what earlier ones
+ * need. */
 static int routines_for(const c_render *r, const naming *n, int op, int width, sci_vector_routine found[ISAS]) {
   bool generic = r->p->target.isa == SC_ISA_GENERIC;
   int many = 0;
   for (int i = 0; i < (generic ? ISAS : 1); i++) {
     sci_vector_routine *v = &found[many];
-    if (!sci_vector_routine_find(&r->p->vector, generic ? any_isa[i] : r->p->target.isa, op, n->dtype, width, v)) continue;
+    if (!sci_vector_routine_find(&r->p->vector, generic ? any_isa[i] : r->p->target.isa, op, n->dtype, width, v))
+      continue;
     many += !many || strcmp(v->name, found[many - 1].name) != 0;
   }
   return many;
@@ -265,7 +282,8 @@ static void put_math(const c_render *r, sci_text *out, const naming *n, int op) 
       sci_put(out, "#endif\n");
     }
   }
-  sci_putf(out, "#ifndef SCALY_HAS_%s_%s\n#define SCALY_HAS_%s_%s\nstatic SCALY_INLINE ", name, n->suffix, name, n->suffix);
+  sci_putf(out, "#ifndef SCALY_HAS_%s_%s\n#define SCALY_HAS_%s_%s\nstatic SCALY_INLINE ", name, n->suffix, name,
+           n->suffix);
   put_template(out, n, "@V scaly_");
   sci_putf(out, "%s_%s(", name, n->suffix);
   put_template(out, n, two ? "@V a, @V b) {\n" : "@V a) {\n");
@@ -290,14 +308,16 @@ static void put_type(sci_text *out, const naming *n) {
   put_template(out, n, "#ifndef SCALY_HAS_@s\n#define SCALY_HAS_@s\n");
   if (n->is_auto) {
     int factor = n->dtype == SC_FLOAT32 ? 2 : 1;
-    put_template(out, n, "#if SCALY_LANES == 1\n#define @W 1\ntypedef @T @V;\ntypedef @I @M;\n"
-                         "typedef @T @V_u __attribute__((may_alias));\n#else\n");
-    sci_putf(out, "#if %sSCALY_LANES < %d\n#define %s (%sSCALY_LANES)\n#else\n#define %s %d\n#endif\n", factor == 2 ? "2 * " : "", n->lanes,
-             n->count, factor == 2 ? "2 * " : "", n->count, n->lanes);
+    put_template(out, n,
+                 "#if SCALY_LANES == 1\n#define @W 1\ntypedef @T @V;\ntypedef @I @M;\n"
+                 "typedef @T @V_u __attribute__((may_alias));\n#else\n");
+    sci_putf(out, "#if %sSCALY_LANES < %d\n#define %s (%sSCALY_LANES)\n#else\n#define %s %d\n#endif\n",
+             factor == 2 ? "2 * " : "", n->lanes, n->count, factor == 2 ? "2 * " : "", n->count, n->lanes);
   }
-  put_template(out, n, "typedef @T @V __attribute__((vector_size(@W * sizeof(@T))));\n"
-                       "typedef @T @V_u __attribute__((vector_size(@W * sizeof(@T)), aligned(sizeof(@T)), may_alias));\n"
-                       "typedef @I @M __attribute__((vector_size(@W * sizeof(@T))));\n");
+  put_template(out, n,
+               "typedef @T @V __attribute__((vector_size(@W * sizeof(@T))));\n"
+               "typedef @T @V_u __attribute__((vector_size(@W * sizeof(@T)), aligned(sizeof(@T)), may_alias));\n"
+               "typedef @I @M __attribute__((vector_size(@W * sizeof(@T))));\n");
   sci_put(out, n->is_auto ? "#endif\n#endif\n\n" : "#endif\n\n");
 }
 
@@ -320,10 +340,13 @@ static void put_lane_type(c_render *r, sci_text *out, sc_dtype dtype, int lanes,
   n.integer = dtype == SC_FLOAT32 ? "int32_t" : "int64_t";
   snprintf(n.suffix, sizeof n.suffix, "f%d%c%d", size, n.is_auto ? 'w' : 'x', lanes);
   snprintf(n.scalar, sizeof n.scalar, "v");
-  if (n.is_auto) snprintf(n.count, sizeof n.count, "SCALY_F%dW%d", size, lanes);
-  else snprintf(n.count, sizeof n.count, "%d", lanes);
+  if (n.is_auto)
+    snprintf(n.count, sizeof n.count, "SCALY_F%dW%d", size, lanes);
+  else
+    snprintf(n.count, sizeof n.count, "%d", lanes);
   put_type(out, &n);
-  static const char *const names[C_LANE_HELPERS] = {"load", "store", "load_strided", "store_strided", "load_part", "store_part", "", "", "splat", ""};
+  static const char *const names[C_LANE_HELPERS] = {
+      "load", "store", "load_strided", "store_strided", "load_part", "store_part", "", "", "splat", ""};
   for (int h = 0; h < C_LANE_HELPERS; h++)
     if (t->helper[h] && moves[h]) put_function(out, &n, names[h], moves[h]);
   if (t->helper[C_LANE_LOAD_BLOCK] || t->helper[C_LANE_STORE_BLOCK]) put_tile(out, &n);
@@ -342,26 +365,31 @@ static void put_lane_type(c_render *r, sci_text *out, sc_dtype dtype, int lanes,
 
 /* ---- what all types share ---- */
 
-static const char swap[] = "#ifndef SCALY_SWAP /* v[j] and v[j + s] exchange halves of every 2 s elements, for all such pairs of n */\n"
-                           "#define SCALY_SWAP(v, n, s, low, high) \\\n"
-                           "  SCALY_EACH(j, n) { \\\n"
-                           "    if (j & s) continue; \\\n"
-                           "    __typeof__(*v) a = v[j], b = v[j + s]; \\\n"
-                           "    v[j] = __builtin_shufflevector low; \\\n"
-                           "    v[j + s] = __builtin_shufflevector high; \\\n"
-                           "  }\n"
-                           "#endif\n\n";
+static const char swap[] =
+    "#ifndef SCALY_SWAP /* v[j] and v[j + s] exchange halves of every 2 s elements, for all such pairs of n */\n"
+    "#define SCALY_SWAP(v, n, s, low, high) \\\n"
+    "  SCALY_EACH(j, n) { \\\n"
+    "    if (j & s) continue; \\\n"
+    "    __typeof__(*v) a = v[j], b = v[j + s]; \\\n"
+    "    v[j] = __builtin_shufflevector low; \\\n"
+    "    v[j + s] = __builtin_shufflevector high; \\\n"
+    "  }\n"
+    "#endif\n\n";
 
 void sci_c_put_width(const c_render *r, sci_text *out) {
   if (r->o->lanes == SC_LANES_AUTO)
-    sci_put(out, "/* Lanes of float64, by what is compiled for; -DSCALY_LANES=1, 2, 4 or 8 overrides. */\n#ifndef SCALY_LANES\n"
-                 "#if defined(__AVX512F__)\n#define SCALY_LANES 8\n#elif defined(__AVX2__)\n#define SCALY_LANES 4\n"
-                 "#elif defined(__SSE2__) || defined(__aarch64__)\n#define SCALY_LANES 2\n#else\n#define SCALY_LANES 1\n#endif\n#endif\n");
+    sci_put(
+        out,
+        "/* Lanes of float64, by what is compiled for; -DSCALY_LANES=1, 2, 4 or 8 overrides. */\n#ifndef SCALY_LANES\n"
+        "#if defined(__AVX512F__)\n#define SCALY_LANES 8\n#elif defined(__AVX2__)\n#define SCALY_LANES 4\n"
+        "#elif defined(__SSE2__) || defined(__aarch64__)\n#define SCALY_LANES 2\n#else\n#define SCALY_LANES "
+        "1\n#endif\n#endif\n");
 }
 
 static void put_element(const c_render *r, sci_text *out) {
   if (r->o->lanes == SC_LANES_AUTO)
-    sci_put(out, "#if SCALY_LANES == 1\n#define SCALY_AT(v, i) (v)\n#define SCALY_MASK(type, condition) ((type)-(type)(condition))\n"
+    sci_put(out, "#if SCALY_LANES == 1\n#define SCALY_AT(v, i) (v)\n#define SCALY_MASK(type, condition) "
+                 "((type)-(type)(condition))\n"
                  "#else\n");
   sci_put(out, "#define SCALY_AT(v, i) (v)[i]\n#define SCALY_MASK(type, condition) ((type)(condition))\n");
   if (r->o->lanes == SC_LANES_AUTO) sci_put(out, "#endif\n");
@@ -376,13 +404,16 @@ void sci_c_put_lane_helpers(c_render *r, sci_text *out) {
   put_element(r, out);
   bool transposes = false;
   for (int d = 0; d <= SC_FLOAT32; d++)
-    for (int k = 1; k < 5; k++) transposes |= r->needs.lanes[d][k].helper[C_LANE_LOAD_BLOCK] || r->needs.lanes[d][k].helper[C_LANE_STORE_BLOCK];
-  sci_put(out, "#ifndef SCALY_INLINE\n#define SCALY_INLINE inline __attribute__((always_inline))\n"
-               "#if defined(__clang__)\n#define SCALY_UNROLL _Pragma(\"unroll\")\n#else\n#define SCALY_UNROLL _Pragma(\"GCC unroll 16\")\n#endif\n"
-               "#define SCALY_EACH(i, n) SCALY_UNROLL for (int i = 0; i < n; i++)\n"
-               "#ifdef __has_builtin\n#if __has_builtin(__builtin_shufflevector)\n#define SCALY_SHUFFLES\n#endif\n"
-               "#if __has_builtin(__builtin_elementwise_fma)\n#define SCALY_ELEMENTWISE\n#endif\n#endif\n"
-               "#pragma GCC diagnostic ignored \"-Wpsabi\" /* nothing below is called from another file */\n#endif\n\n");
+    for (int k = 1; k < 5; k++)
+      transposes |= r->needs.lanes[d][k].helper[C_LANE_LOAD_BLOCK] || r->needs.lanes[d][k].helper[C_LANE_STORE_BLOCK];
+  sci_put(out,
+          "#ifndef SCALY_INLINE\n#define SCALY_INLINE inline __attribute__((always_inline))\n"
+          "#if defined(__clang__)\n#define SCALY_UNROLL _Pragma(\"unroll\")\n#else\n#define SCALY_UNROLL _Pragma(\"GCC "
+          "unroll 16\")\n#endif\n"
+          "#define SCALY_EACH(i, n) SCALY_UNROLL for (int i = 0; i < n; i++)\n"
+          "#ifdef __has_builtin\n#if __has_builtin(__builtin_shufflevector)\n#define SCALY_SHUFFLES\n#endif\n"
+          "#if __has_builtin(__builtin_elementwise_fma)\n#define SCALY_ELEMENTWISE\n#endif\n#endif\n"
+          "#pragma GCC diagnostic ignored \"-Wpsabi\" /* nothing below is called from another file */\n#endif\n\n");
   if (transposes) sci_put(out, swap);
   for (int d = 0; d <= SC_FLOAT32; d++)
     for (int k = 1; k < 5; k++)

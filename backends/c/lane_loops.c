@@ -1,27 +1,28 @@
-/* Owns the spelling of loops in lanes in plain C: what differs between iterations is an array with an element per lane, and the
- * statements on such arrays are small loops over the lanes, which compilers turn into vectors.
+/* Owns the spelling of loops in lanes in plain C: what differs between iterations is an array with an element per lane,
+ * and the statements on such arrays are small loops over the lanes, which compilers turn into vectors.
  *
  *     enum { lanes = SCALY_F64W8 };
  *     double v[lanes], w[lanes];
  *     EACH(l) v[l] = z_i[3 + 12 * l];
  *     EACH(l) w[l] = v[l] * v[l];
  *
- * Compilers give a whole such loop up for one thing in it that they cannot do with vectors. So what moves single elements and what calls
- * the math library are loops of their own: loads of what nobody writes here come first in a stretch without inner loops, stores last.
- * Each of these loads has one to itself, since gcc takes no more at once; the sides of a selection are computed before it, since a branch
- * around arithmetic is such a thing, too. */
+ * Compilers give a whole such loop up for one thing in it that they cannot do with vectors. So what moves single
+ * elements and what calls the math library are loops of their own: loads of what nobody writes here come first in a
+ * stretch without inner loops, stores last. Each of these loads has one to itself, since gcc takes no more at once; the
+ * sides of a selection are computed before it, since a branch around arithmetic is such a thing, too. */
 #include <stdio.h>
 
 #include "backends/c/c.h"
 
-/* Loads and stores of elements are apart: a lane that repeats the last iteration must not load what that one has stored. */
+/* Loads and stores of elements are apart: a lane that repeats the last iteration must not load what that one has
+ * stored. */
 typedef enum each_kind { NOTHING, ARITHMETIC, ELEMENTS_IN, ELEMENTS_OUT, CALLS } each_kind;
 
 /* Statements in order, those of one kind side by side in one loop. */
 typedef struct sequence {
   sci_text done, open, declared;
   each_kind kind;
-  uint32_t pieces; /* in `open` */
+  uint32_t pieces;  /* in `open` */
   const char *type; /* of what was declared last */
   size_t line;      /* where its line starts */
 } sequence;
@@ -72,7 +73,8 @@ static void close(c_render *r, sequence *q) {
   sci_put_n(&q->done, q->declared.data, q->declared.n);
   put_indent(r, &q->done, 0);
   if (q->kind == CALLS)
-    sci_putf(&q->done, "for (int %s = 0; %s < %s; %s++) ", sci_c_lane(r), sci_c_lane(r), sci_c_own_name(r, "lanes"), sci_c_lane(r));
+    sci_putf(&q->done, "for (int %s = 0; %s < %s; %s++) ", sci_c_lane(r), sci_c_lane(r), sci_c_own_name(r, "lanes"),
+             sci_c_lane(r));
   else
     sci_putf(&q->done, "%s(%s) ", sci_c_own_name(r, "EACH"), sci_c_lane(r));
   if (q->pieces > 1) sci_put(&q->done, "{\n");
@@ -130,7 +132,8 @@ void sci_c_flush_each(c_render *r) {
 
 /* ---- elements ---- */
 
-/* x[i + l], z_i[5 + 12 * l], t[i * lanes + l]: the lane that an access of a chunk's last iterations has is in an array. */
+/* x[i + l], z_i[5 + 12 * l], t[i * lanes + l]: the lane that an access of a chunk's last iterations has is in an array.
+ */
 static void put_element(c_render *r, const sci_stmt *st, const sci_access *access) {
   char lane[160];
   const char *l = sci_c_lane(r);
@@ -140,8 +143,10 @@ static void put_element(c_render *r, const sci_stmt *st, const sci_access *acces
   }
   if (r->vector.partial) l = sci_asprintf(&r->env->scratch, "%s[%s]", sci_c_own_name(r, "at"), l);
   const char *wide = access->stride > INT32_MAX / 16 || access->stride < -INT32_MAX / 16 ? "LL" : "";
-  if (access->stride == 1) snprintf(lane, sizeof lane, "%s", l);
-  else snprintf(lane, sizeof lane, "%lld%s * %s", (long long)access->stride, wide, l);
+  if (access->stride == 1)
+    snprintf(lane, sizeof lane, "%s", l);
+  else
+    snprintf(lane, sizeof lane, "%lld%s * %s", (long long)access->stride, wide, l);
   sci_c_put_lane_element(r, st->buf, st->index, NULL, lane);
 }
 
@@ -225,21 +230,26 @@ bool sci_c_put_each(c_render *r, const sci_stmt *st) {
     }
   }
   if (is_uniform(r, st)) {
-    if (r->s->names[st->name].is_mutable || (st->kind == SCI_S_ASSIGN && r->s->values[st->value].flags & SCI_VAL_MUTABLE))
+    if (r->s->names[st->name].is_mutable ||
+        (st->kind == SCI_S_ASSIGN && r->s->values[st->value].flags & SCI_VAL_MUTABLE))
       sci_c_flush_each(r);
     return false;
   }
   sci_c_find_shared(r, st);
   for (size_t i = 0; i < r->shared.n; i++)
     if (sci_c_varies(r, r->shared.data[i])) put_temporary(r, r->shared.data[i]);
-  if (st->kind == SCI_S_LOAD) put_load(r, st);
-  else if (st->kind == SCI_S_STORE) put_store(r, st);
-  else put_array(r, r->m->name_names[st->name], st->value, st->declare);
+  if (st->kind == SCI_S_LOAD)
+    put_load(r, st);
+  else if (st->kind == SCI_S_STORE)
+    put_store(r, st);
+  else
+    put_array(r, r->m->name_names[st->name], st->value, st->declare);
   sci_c_forget_temporaries(r);
   return true;
 }
 
-/* What stands at the top of each chunk; `live` of its lanes have an iteration of their own, the others do what the last one does. */
+/* What stands at the top of each chunk; `live` of its lanes have an iteration of their own, the others do what the last
+ * one does. */
 void sci_c_put_each_top(c_render *r) {
   const char *lanes = sci_c_own_name(r, "lanes");
   put_indent(r, r->out, 0);
@@ -262,11 +272,14 @@ static bool any_used(const c_render *r) {
 static void put_count(const c_render *r, sci_text *out, int size, int most) {
   if (r->o->lanes != SC_LANES_AUTO) return;
   const char *lanes = size == 32 ? "2 * SCALY_LANES" : "SCALY_LANES";
-  sci_putf(out, "#ifndef SCALY_F%dW%d\n#if SCALY_LANES == 1\n#define SCALY_F%dW%d 1\n#elif %s < %d\n", size, most, size, most, lanes, most);
-  sci_putf(out, "#define SCALY_F%dW%d (%s)\n#else\n#define SCALY_F%dW%d %d\n#endif\n#endif\n", size, most, lanes, size, most, most);
+  sci_putf(out, "#ifndef SCALY_F%dW%d\n#if SCALY_LANES == 1\n#define SCALY_F%dW%d 1\n#elif %s < %d\n", size, most, size,
+           most, lanes, most);
+  sci_putf(out, "#define SCALY_F%dW%d (%s)\n#else\n#define SCALY_F%dW%d %d\n#endif\n#endif\n", size, most, lanes, size,
+           most, most);
 }
 
-/* Without these words gcc unrolls such a loop before it looks for vectors, and clang does not take it for worth while. */
+/* Without these words gcc unrolls such a loop before it looks for vectors, and clang does not take it for worth while.
+ */
 void sci_c_put_each_macro(c_render *r, sci_text *out) {
   if (!any_used(r)) return;
   sci_c_put_width(r, out);
@@ -277,7 +290,8 @@ void sci_c_put_each_macro(c_render *r, sci_text *out) {
   sci_putf(out,
            "#if defined(__clang__)\n#pragma clang diagnostic ignored \"-Wpass-failed\"\n"
            "#define %s(l) _Pragma(\"clang loop unroll(disable) vectorize(enable)\") for (int l = 0; l < %s; l++)\n"
-           "#elif defined(__GNUC__)\n#define %s(l) _Pragma(\"GCC ivdep\") _Pragma(\"GCC unroll 1\") for (int l = 0; l < %s; l++)\n"
+           "#elif defined(__GNUC__)\n#define %s(l) _Pragma(\"GCC ivdep\") _Pragma(\"GCC unroll 1\") for (int l = 0; l "
+           "< %s; l++)\n"
            "#else\n#define %s(l) for (int l = 0; l < %s; l++)\n#endif\n\n",
            each, lanes, each, lanes, each, lanes);
 }

@@ -1,7 +1,8 @@
-/* Owns the spelling of loops in lanes in the GNU dialect: chunks, vectors to and from memory, and operations on vectors.
+/* Owns the spelling of loops in lanes in the GNU dialect: chunks, vectors to and from memory, and operations on
+ * vectors.
  *
- * A loop's vectors have one type, named after their elements and how many there are: scaly_f64x4 has four, scaly_f64w8 has up to
- * eight, as many as the preprocessor finds worth while (SCALY_F64W8 of them). */
+ * A loop's vectors have one type, named after their elements and how many there are: scaly_f64x4 has four, scaly_f64w8
+ * has up to eight, as many as the preprocessor finds worth while (SCALY_F64W8 of them). */
 #include <stdio.h>
 
 #include "backends/c/c.h"
@@ -53,8 +54,10 @@ static void name_type(c_render *r, const sci_loop *l) {
   type_name t = type_of(r, (sc_dtype)l->of, l->lanes);
   v->type = needs_of(r, (sc_dtype)l->of, t.lanes);
   memcpy(v->suffix, t.suffix, sizeof v->suffix);
-  if (t.is_auto) snprintf(v->count, sizeof v->count, "SCALY_F%dW%d", t.size, t.lanes);
-  else snprintf(v->count, sizeof v->count, "%d", t.lanes);
+  if (t.is_auto)
+    snprintf(v->count, sizeof v->count, "SCALY_F%dW%d", t.size, t.lanes);
+  else
+    snprintf(v->count, sizeof v->count, "%d", t.lanes);
   v->lanes = t.is_auto ? 0 : t.lanes;
 }
 
@@ -116,16 +119,18 @@ void sci_c_find_widths(c_render *r) {
     for (unsigned bit = 1; bit <= seen[d]; bit <<= 1) r->widths[d] += (seen[d] & bit) != 0;
 }
 
-/* FMA, with an F behind for float32. Where there are several, a number says of how many lanes; a file has few FMAs of scalars beside those in
- * lanes, so the latter, when they are all alike, are the ones without. */
+/* FMA, with an F behind for float32. Where there are several, a number says of how many lanes; a file has few FMAs of
+ * scalars beside those in lanes, so the latter, when they are all alike, are the ones without. */
 const char *sci_c_fma_name(c_render *r, sc_dtype dtype, int lanes) {
   char stem[24];
   unsigned which = 0;
   while (1 << which < lanes) which++;
   if (r->fma_names[dtype][which]) return r->fma_names[dtype][which];
   bool plain = r->widths[dtype] == (lanes > 1);
-  if (plain) snprintf(stem, sizeof stem, "FMA%s", dtype == SC_FLOAT32 ? "F" : "");
-  else snprintf(stem, sizeof stem, "FMA%s%d", dtype == SC_FLOAT32 ? "F" : "", lanes);
+  if (plain)
+    snprintf(stem, sizeof stem, "FMA%s", dtype == SC_FLOAT32 ? "F" : "");
+  else
+    snprintf(stem, sizeof stem, "FMA%s%d", dtype == SC_FLOAT32 ? "F" : "", lanes);
   return r->fma_names[dtype][which] = sci_c_own_name(r, stem);
 }
 
@@ -141,8 +146,9 @@ static const char *array_name(c_render *r, uint32_t number) {
 
 /* scaly_load_f64x4 */
 static void put_helper_name(c_render *r, c_lane_helper h) {
-  static const char *const names[C_LANE_HELPERS] = {"load",   "store",      "load_strided", "store_strided", "load_part",
-                                                    "store_part", "load_block", "store_block",  "splat",         "select"};
+  static const char *const names[C_LANE_HELPERS] = {"load",      "store",      "load_strided", "store_strided",
+                                                    "load_part", "store_part", "load_block",   "store_block",
+                                                    "splat",     "select"};
   r->vector.type->helper[h] = true;
   sci_putf(r->out, "scaly_%s_%s", names[h], r->vector.suffix);
 }
@@ -196,9 +202,12 @@ bool sci_c_put_lane_load(c_render *r, const sci_stmt *st) {
   if (!sci_c_name_varies(r, st->name)) return false;
   uint32_t block = r->vector.block_of[st->name];
   sci_access access = sci_access_of(&r->vector.facts, st->buf, st->index);
-  if (access.kind == SCI_ACCESS_OWN) sci_c_put_element(r, st->buf, st->index);
-  else if (block) sci_putf(r->out, "%s[%u]", array_name(r, block - 1), r->vector.place_in[st->name]);
-  else put_lane_load(r, st, &access);
+  if (access.kind == SCI_ACCESS_OWN)
+    sci_c_put_element(r, st->buf, st->index);
+  else if (block)
+    sci_putf(r->out, "%s[%u]", array_name(r, block - 1), r->vector.place_in[st->name]);
+  else
+    put_lane_load(r, st, &access);
   return true;
 }
 
@@ -234,8 +243,10 @@ bool sci_c_put_lane_assign(c_render *r, const sci_stmt *st) {
   }
   put(r, r->m->name_names[st->name]);
   put(r, " = ");
-  if (r->s->names[st->name].dtype == SC_BOOL) sci_c_put_value(r, st->value, P_ANY);
-  else put_widened(r, st->value);
+  if (r->s->names[st->name].dtype == SC_BOOL)
+    sci_c_put_value(r, st->value, P_ANY);
+  else
+    put_widened(r, st->value);
   return true;
 }
 
@@ -243,7 +254,8 @@ bool sci_c_put_lane_assign(c_render *r, const sci_stmt *st) {
 
 enum { BLOCK = 8 }; /* elements at once: what every width can transpose whole */
 
-static void put_block_call(c_render *r, const sci_stmt *first, const sci_run *run, uint32_t n, uint32_t number, c_lane_helper h) {
+static void put_block_call(c_render *r, const sci_stmt *first, const sci_run *run, uint32_t n, uint32_t number,
+                           c_lane_helper h) {
   put_indent(r);
   put_helper_name(r, h);
   put(r, "(");
@@ -268,7 +280,9 @@ static void break_list(c_render *r, size_t begin, const size_t *items, uint32_t 
   sci_c_insert(r, r->out->n - 1, &line_end); /* before the brace */
   sci_put_n(&line_end, "  ", 2);
   for (uint32_t i = n; i-- > 0;) {
-    if (i) memmove(r->out->data + items[i] - 1, r->out->data + items[i], r->out->n + 1 - items[i]), r->out->n--; /* the blank */
+    if (i)
+      memmove(r->out->data + items[i] - 1, r->out->data + items[i], r->out->n + 1 - items[i]),
+          r->out->n--; /* the blank */
     sci_c_insert(r, items[i] - (i > 0), &line_end);
   }
 }
@@ -286,7 +300,8 @@ static void put_list(c_render *r, sci_block block, const uint32_t *order, uint32
 }
 
 /* All elements in one list, or one after the other when some need temporaries of their own. */
-static void put_stored_run(c_render *r, sci_block block, const sci_runs *runs, const sci_run *run, uint32_t from, uint32_t n) {
+static void put_stored_run(c_render *r, sci_block block, const sci_runs *runs, const sci_run *run, uint32_t from,
+                           uint32_t n) {
   uint32_t number = r->vector.n_blocks++;
   const uint32_t *order = runs->order + run->first + from;
   bool is_list = true;
@@ -309,7 +324,8 @@ static void put_stored_run(c_render *r, sci_block block, const sci_runs *runs, c
   put_block_call(r, &block.stmts[order[0]], run, n, number, C_LANE_STORE_BLOCK);
 }
 
-static void put_loaded_run(c_render *r, sci_block block, const sci_runs *runs, const sci_run *run, uint32_t from, uint32_t n) {
+static void put_loaded_run(c_render *r, sci_block block, const sci_runs *runs, const sci_run *run, uint32_t from,
+                           uint32_t n) {
   uint32_t number = r->vector.n_blocks++;
   put_array(r, n, number);
   put(r, ";\n");
@@ -326,15 +342,18 @@ sci_runs sci_c_lane_runs(c_render *r, sci_block block) {
   return r->vector.loop && !r->vector.partial && !sci_c_lane_loops(r) ? sci_lane_runs(&r->vector.facts, block) : none;
 }
 
-/* Pieces of a block each, and the last one up to half as long again: a few elements left over would cost as much as a block. */
+/* Pieces of a block each, and the last one up to half as long again: a few elements left over would cost as much as a
+ * block. */
 bool sci_c_put_run(c_render *r, sci_block block, uint32_t at, sci_runs *runs) {
   if (!runs->of || !runs->of[at]) return false;
   sci_run *run = &runs->list.data[runs->of[at] - 1];
   bool is_store = block.stmts[at].kind == SCI_S_STORE;
   for (uint32_t from = 0, n; from < run->n; from += n) {
     n = run->n - from > BLOCK + BLOCK / 2 ? BLOCK : run->n - from;
-    if (is_store) put_stored_run(r, block, runs, run, from, n);
-    else put_loaded_run(r, block, runs, run, from, n);
+    if (is_store)
+      put_stored_run(r, block, runs, run, from, n);
+    else
+      put_loaded_run(r, block, runs, run, from, n);
   }
   run->n = 0; /* done */
   return is_store;
@@ -380,7 +399,8 @@ void sci_c_put_lane_loop(c_render *r, const sci_loop *l, void (*body)(c_render *
   enter(r, l);
   const char *i = r->m->var_names[l->var];
   int64_t trips = sci_loop_trips(l), stop = l->start + trips * l->step;
-  bool whole = l->tail == SCI_TAIL_NONE || (r->vector.lanes && trips % r->vector.lanes == 0), early = !whole && !r->vector.partial;
+  bool whole = l->tail == SCI_TAIL_NONE || (r->vector.lanes && trips % r->vector.lanes == 0),
+       early = !whole && !r->vector.partial;
   const char *at = early ? sci_c_own_name(r, "at") : i;
   sci_putf(r->out, "for (long long %s = %lld; %s < %lld; %s += ", at, (long long)l->start, at, (long long)stop, at);
   put_step(r, l);

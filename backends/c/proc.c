@@ -217,8 +217,8 @@ static void put_pointer(c_render *r, const slot *sl, bool alone) {
   put(r, ";\n");
 }
 
-/* One array for the whole range of stack slots that share bytes; each further buffer points into it. Buffers of different types get memory of
- * their own, so that no object is read as another type. */
+/* One array for the whole range of stack slots that share bytes; each further buffer points into it. Buffers of
+ * different types get memory of their own, so that no object is read as another type. */
 static void put_arrays(c_render *r, const slot *group, size_t n, int64_t end) {
   int64_t size = group->unit;
   const char *type = group->type, *name = r->m->buf_names[group->local->buf];
@@ -228,7 +228,8 @@ static void put_arrays(c_render *r, const slot *group, size_t n, int64_t end) {
   for (size_t i = 1; i < n; i++) {
     put_indent(r);
     sci_putf(r->out, "%s* %s = %s", type, r->m->buf_names[group[i].local->buf], name);
-    if (group[i].begin != group->begin) sci_putf(r->out, " + %lld%s", (long long)((group[i].begin - group->begin) / size), times);
+    if (group[i].begin != group->begin)
+      sci_putf(r->out, " + %lld%s", (long long)((group[i].begin - group->begin) / size), times);
     put(r, ";\n");
   }
 }
@@ -311,7 +312,8 @@ static void put_binding(c_render *r, sci_buf b, bool is_output, uint32_t i, int6
   put(r, "  ");
   put_parameter(r, b, is_output);
   put(r, " = ");
-  if (r->m->abi == SCI_ABI_VOID) sci_putf(r->out, is_output ? "(%s*)" : "(const %s*)", sci_c_types[r->s->bufs[b].dtype]);
+  if (r->m->abi == SCI_ABI_VOID)
+    sci_putf(r->out, is_output ? "(%s*)" : "(const %s*)", sci_c_types[r->s->bufs[b].dtype]);
   const char *array = is_output ? "res" : "arg";
   sci_putf(r->out, "%s[%u]", array, i);
   if (r->o->casadi) sci_putf(r->out, " ? %s[%u] : ", array, i);
@@ -331,7 +333,8 @@ static bool is_bound(const c_render *r, sci_buf b) {
 static void put_zeros(c_render *r, const sci_proc *proc) {
   int64_t longest = 0;
   for (uint32_t i = 0; i < proc->n_in; i++)
-    if (is_bound(r, proc->params[i]) && r->s->bufs[proc->params[i]].size > longest) longest = r->s->bufs[proc->params[i]].size;
+    if (is_bound(r, proc->params[i]) && r->s->bufs[proc->params[i]].size > longest)
+      longest = r->s->bufs[proc->params[i]].size;
   if (longest) sci_putf(r->out, "  static const double scaly_zeros[%lld] = {0.0};\n", (long long)longest);
 }
 
@@ -350,13 +353,16 @@ static void put_entry(c_render *r, const sci_proc *proc) {
   const char *type = sci_c_abi_type(r->m->abi);
   const char *integer = r->o->casadi ? "casadi_int" : "int";
   sci_c_put_contract(r, r->out);
-  sci_putf(r->out, "int %s(const %s** arg, %s** res, %s* iw, %s* w, int mem) {\n", r->m->entry, type, type, integer, type);
+  sci_putf(r->out, "int %s(const %s** arg, %s** res, %s* iw, %s* w, int mem) {\n", r->m->entry, type, type, integer,
+           type);
   put(r, "  (void)iw;\n  (void)mem;\n");
   if (!r->m->workspace_elements) put(r, "  (void)w;\n");
   put(r, "  if (!arg || !res) return SCALY_ERR_NULL_ABI;\n");
   if (r->m->workspace_elements) put(r, "  if (!w) return SCALY_ERR_NULL_WORK;\n");
-  for (uint32_t i = 0; !r->o->casadi && i < proc->n_in; i++) put_check(r, proc->params[i], "arg", i, "SCALY_ERR_NULL_INPUT");
-  for (uint32_t i = 0; !r->o->casadi && i < proc->n_out; i++) put_check(r, proc->params[proc->n_in + i], "res", i, "SCALY_ERR_NULL_RESULT");
+  for (uint32_t i = 0; !r->o->casadi && i < proc->n_in; i++)
+    put_check(r, proc->params[i], "arg", i, "SCALY_ERR_NULL_INPUT");
+  for (uint32_t i = 0; !r->o->casadi && i < proc->n_out; i++)
+    put_check(r, proc->params[proc->n_in + i], "res", i, "SCALY_ERR_NULL_RESULT");
   put_bindings(r, proc);
   put_locals(r, proc);
   put_statements(r, proc);

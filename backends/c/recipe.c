@@ -71,8 +71,10 @@ static void put_library_guards(const c_render *r, sci_text *out) {
   if (!has_vector_math(r, SCI_VECTOR_GLIBC)) return;
   int since = glibc_needed(r);
   if (!since) return;
-  sci_putf(out, "#if defined(__x86_64__) && !(defined(__GLIBC__) && (__GLIBC__ > %d || (__GLIBC__ == %d && __GLIBC_MINOR__ >= %d)))\n"
-                "#error \"built without the libmvec of glibc %d.%d, which the recipe above asks for\"\n#endif\n",
+  sci_putf(out,
+           "#if defined(__x86_64__) && !(defined(__GLIBC__) && (__GLIBC__ > %d || (__GLIBC__ == %d && __GLIBC_MINOR__ "
+           ">= %d)))\n"
+           "#error \"built without the libmvec of glibc %d.%d, which the recipe above asks for\"\n#endif\n",
            since / 100, since / 100, since % 100, since / 100, since % 100);
 }
 
@@ -80,8 +82,10 @@ static void put_library_guards(const c_render *r, sci_text *out) {
 static void put_object_recipe(const c_render *r, sci_text *out) {
   const sc_target *t = &r->p->target;
   sci_putf(out, "/* Scaly code in %s, made by LLVM\n * CPU baseline: %s\n", r->object, t->name);
-  sci_putf(out, " * vector_libm=%s, rounding=%s\n", vector_libm(r), r->p->rounding == SC_ROUNDING_STRICT ? "strict" : "default");
-  sci_putf(out, " * Link with:%s%s -lm\n */\n", r->p->vector.glibc ? " -lmvec" : "", r->p->vector.sleef ? " -lsleef" : "");
+  sci_putf(out, " * vector_libm=%s, rounding=%s\n", vector_libm(r),
+           r->p->rounding == SC_ROUNDING_STRICT ? "strict" : "default");
+  sci_putf(out, " * Link with:%s%s -lm\n */\n", r->p->vector.glibc ? " -lmvec" : "",
+           r->p->vector.sleef ? " -lsleef" : "");
 }
 
 void sci_c_put_recipe(const c_render *r, sci_text *out) {
@@ -135,7 +139,9 @@ void sci_c_put_guards(const c_render *r, sci_text *out) {
   put_library_guards(r, out);
   bool fixed = r->o->lanes > SC_LANES_1 && r->o->dialect == SC_DIALECT_GNU;
   if (fixed && macro)
-    sci_putf(out, "#if !defined(%s)\n#error \"built for a processor without what the recipe above asks for (%s)\"\n#endif\n", macro, macro);
+    sci_putf(out,
+             "#if !defined(%s)\n#error \"built for a processor without what the recipe above asks for (%s)\"\n#endif\n",
+             macro, macro);
   sci_put(out, "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n"
                "#elif defined(__GNUC__)\n#pragma GCC optimize(\"fp-contract=off\")\n");
   if (r->o->dialect == SC_DIALECT_C) sci_put(out, "#elif defined(_MSC_VER)\n#pragma fp_contract(off)\n");

@@ -1,5 +1,5 @@
-/* Owns the index tables of sparse outputs, as headers publish them: every stored value's row and column in stored order, and the tables of
- * the declared layout. */
+/* Owns the index tables of sparse outputs, as headers publish them: every stored value's row and column in stored
+ * order, and the tables of the declared layout. */
 #include "backends/c/c.h"
 
 /* The coordinate that the layout compresses: entry k of segment i has it i. */

@@ -1,4 +1,5 @@
-/* Owns the comparison path: a program becomes C text, a spawned compiler makes a shared object of it, which is opened. */
+/* Owns the comparison path: a program becomes C text, a spawned compiler makes a shared object of it, which is opened.
+ */
 #define _POSIX_C_SOURCE 200809L
 #include "backends/cc/cc.h"
 #include "lib/target/target.h"
@@ -38,8 +39,10 @@ static void add_words(sci_env *env, argument_list *list, const char *words) {
   }
 }
 
-static const char *const *command(sci_env *env, const sci_compile_request *request, const char *source, const char *object) {
-  static const char *const cc[] = {"cc", NULL}, *const optimize[] = {"-O2", NULL}, *const recipe[] = {SCI_RECIPE_FLAGS, NULL};
+static const char *const *command(sci_env *env, const sci_compile_request *request, const char *source,
+                                  const char *object) {
+  static const char *const cc[] = {"cc", NULL}, *const optimize[] = {"-O2", NULL},
+                           *const recipe[] = {SCI_RECIPE_FLAGS, NULL};
   const sc_cc_options *o = request->cc;
   argument_list list = {0};
   const char *const *compiler = o && o->compiler && o->compiler[0] ? o->compiler : cc;
@@ -79,7 +82,8 @@ static void free_rendered(void *what) {
 
 /* The source's path. Lanes are the target's, so that they are those of the in-process compiler. */
 static const char *render(sci_env *env, const sci_program *p, const sc_cc_options *o, cc_folder *folder) {
-  sc_c_options c = {.name = ENTRY, .dialect = o ? o->dialect : SC_DIALECT_GNU, .lanes = (sc_lanes)p->target.lanes, .untyped = true};
+  sc_c_options c = {
+      .name = ENTRY, .dialect = o ? o->dialect : SC_DIALECT_GNU, .lanes = (sc_lanes)p->target.lanes, .untyped = true};
   rendered *r = SCI_NEW(&env->scratch, rendered);
   size_t size[2];
   r->env = env;
@@ -142,7 +146,8 @@ static sci_kept_file keep_file(const char *path) {
   struct stat s;
   int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file >= 0 && fstat(file, &s) == 0 && s.st_size > 0 && (kept.data = malloc((size_t)s.st_size))) {
-    for (ssize_t n; kept.size < (size_t)s.st_size && (n = read(file, (char *)kept.data + kept.size, (size_t)s.st_size - kept.size)) > 0;)
+    for (ssize_t n; kept.size < (size_t)s.st_size &&
+                    (n = read(file, (char *)kept.data + kept.size, (size_t)s.st_size - kept.size)) > 0;)
       kept.size += (size_t)n;
     if (kept.size < (size_t)s.st_size) free_kept(&kept), kept.data = NULL;
   }

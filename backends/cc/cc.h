@@ -16,7 +16,8 @@ const char *sci_cc_folder_file(cc_folder *d, const char *name);  /* the path; th
 void sci_cc_folder_write(cc_folder *d, const char *name, const char *text, size_t n);
 void sci_cc_folder_remove(void *d);
 
-/* Runs argv with its output and errors going to the file `log`, and waits. Unwinds when it cannot be run or fails, quoting the log. */
+/* Runs argv with its output and errors going to the file `log`, and waits. Unwinds when it cannot be run or fails,
+ * quoting the log. */
 void sci_cc_run(sci_env *env, const char *const *argv, const char *log);
 
 /* The path of the program that would be run, in scratch memory, or NULL. */

@@ -12,7 +12,8 @@ cc_folder *sci_cc_folder_make(sci_env *env, const char *parent) {
   cc_folder *d = SCI_NEW(&env->scratch, cc_folder);
   char *path = sci_asprintf(&env->scratch, "%s/scaly-XXXXXX", parent);
   d->env = env;
-  if (!mkdtemp(path)) sci_fail(env, SC_ERR_IO, "no temporary folder could be made in '%s': %s", parent, strerror(errno));
+  if (!mkdtemp(path))
+    sci_fail(env, SC_ERR_IO, "no temporary folder could be made in '%s': %s", parent, strerror(errno));
   d->path = path;
   sci_defer(env, sci_cc_folder_remove, d);
   return d;

@@ -54,8 +54,10 @@ void sci_cc_run(sci_env *env, const char *const *argv, const char *log) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
     sci_fail(env, SC_ERR_UNAVAILABLE, "the compiler '%s' was not found: %s", argv[0], quote_log(env, log));
-  if (WIFSIGNALED(status)) sci_fail(env, SC_ERR_BACKEND, "the compiler '%s' was ended by signal %d", argv[0], WTERMSIG(status));
-  sci_fail(env, SC_ERR_BACKEND, "the compiler '%s' failed with exit code %d: %s", argv[0], WEXITSTATUS(status), quote_log(env, log));
+  if (WIFSIGNALED(status))
+    sci_fail(env, SC_ERR_BACKEND, "the compiler '%s' was ended by signal %d", argv[0], WTERMSIG(status));
+  sci_fail(env, SC_ERR_BACKEND, "the compiler '%s' failed with exit code %d: %s", argv[0], WEXITSTATUS(status),
+           quote_log(env, log));
 }
 
 const char *sci_cc_path(sci_env *env, const char *name) {

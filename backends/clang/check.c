@@ -1,4 +1,5 @@
-/* Owns the check itself: source and probes through libclang, sparsity tables read back from the header, problems reported. */
+/* Owns the check itself: source and probes through libclang, sparsity tables read back from the header, problems
+ * reported. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,7 +90,8 @@ static void collect(arguments *a, const job *j, bool cpp) {
   add(a, "-x");
   add(a, cpp ? "c++" : "c");
   add(a, cpp ? "-std=c++17" : strcmp(j->module.standard, "c99") == 0 ? "-std=c99" : "-std=c11");
-  static const char *const warnings[] = {"-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wdouble-promotion", "-Wshadow", "-I"};
+  static const char *const warnings[] = {"-Wall",    "-Wextra", "-Wpedantic", "-Wconversion", "-Wdouble-promotion",
+                                         "-Wshadow", "-I"};
   for (size_t i = 0; i < sizeof warnings / sizeof *warnings; i++) add(a, warnings[i]);
   add(a, j->folder);
   snprintf(a->words, sizeof a->words, "%s", j->module.flags);
@@ -114,8 +116,10 @@ static void report_diagnostic(job *j, CXDiagnostic d, const char *probe, const c
   bool ours = where && !strcmp(where, probe);
   bool asserted = ours && said && !strncmp(said, "static assertion failed", 23) && own;
   snprintf(message, sizeof message, "%s (as %s)", asserted ? own + 2 : said ? said : "a problem", language);
-  if (ours && !asserted) snprintf(message, sizeof message, "the header does not offer what the module declares: %s (as %s)", said, language);
-  j->report(j->user, &(sci_check_problem){ours || !where ? j->header_path : where, message, ours ? 0 : (int)line, ours ? 0 : (int)column});
+  if (ours && !asserted)
+    snprintf(message, sizeof message, "the header does not offer what the module declares: %s (as %s)", said, language);
+  j->report(j->user, &(sci_check_problem){ours || !where ? j->header_path : where, message, ours ? 0 : (int)line,
+                                          ours ? 0 : (int)column});
   clang_disposeString(name);
   clang_disposeString(text);
 }
@@ -126,7 +130,8 @@ static CXTranslationUnit parse(job *j, const char *name, const sci_clang_text *t
   collect(&a, j, cpp);
   struct CXUnsavedFile unsaved = {name, text ? text->data : NULL, text ? (unsigned long)text->n : 0};
   CXTranslationUnit unit = NULL;
-  enum CXErrorCode code = clang_parseTranslationUnit2(j->index, name, a.list, a.n, &unsaved, text ? 1 : 0, CXTranslationUnit_None, &unit);
+  enum CXErrorCode code =
+      clang_parseTranslationUnit2(j->index, name, a.list, a.n, &unsaved, text ? 1 : 0, CXTranslationUnit_None, &unit);
   if (code != CXError_Success || !unit) {
     problem(j, name, 0, "libclang could not parse it (code %d)", (int)code);
     return NULL;
@@ -197,7 +202,8 @@ static bool find_table(CXTranslationUnit unit, const char *name, numbers *out) {
 }
 
 /* The table of an ending, `n` values of it; false: it is not there, or has another length. */
-static bool read_table(job *j, CXTranslationUnit unit, const sci_clang_port *p, const char *ending, long long n, numbers *out) {
+static bool read_table(job *j, CXTranslationUnit unit, const sci_clang_port *p, const char *ending, long long n,
+                       numbers *out) {
   char name[512];
   if (j->cpp)
     snprintf(name, sizeof name, "%s_%s", p->name, ending);
@@ -205,7 +211,8 @@ static bool read_table(job *j, CXTranslationUnit unit, const sci_clang_port *p, 
     snprintf(name, sizeof name, "%s_%s_%s", j->module.entries[0].name, p->name, ending);
   bool has = find_table(unit, name, out);
   if (has && !out->failed && out->n == (size_t)(n ? n : 1)) return true;
-  problem(j, j->header_path, 0, has ? "the table %s has another length than the module declares" : "there is no table %s", name);
+  problem(j, j->header_path, 0,
+          has ? "the table %s has another length than the module declares" : "there is no table %s", name);
   return false;
 }
 
@@ -236,7 +243,8 @@ static void check_tables(job *j, CXTranslationUnit unit, const sci_clang_port *p
   snprintf(variable, sizeof variable, "scaly_other_%s", p->name);
   snprintf(of, sizeof of, "%s_%s_%s", j->module.entries[0].name, p->name, csc ? "rows" : "cols");
   if (!coo && !j->cpp && !sci_clang_is_set_to(unit, variable, of))
-    problem(j, j->header_path, 0, "%s_%s_%s is not %s", j->module.entries[0].name, p->name, csc ? "rowind" : "colind", of);
+    problem(j, j->header_path, 0, "%s_%s_%s is not %s", j->module.entries[0].name, p->name, csc ? "rowind" : "colind",
+            of);
   free(rows.data);
   free(cols.data);
   free(pointers.data);
@@ -247,7 +255,8 @@ static void check_tables(job *j, CXTranslationUnit unit, const sci_clang_port *p
 static void check_order(job *j, CXTranslationUnit unit, const sci_clang_entry *e) {
   char name[300] = "call";
   if (!j->cpp) snprintf(name, sizeof name, "%s_call", e->name);
-  if (!sci_clang_hands_over_in_order(unit, j->cpp ? e->name : NULL, name, e->n)) problem(j, j->header_path, 0, "%s does not hand over inputs and outputs in order", name);
+  if (!sci_clang_hands_over_in_order(unit, j->cpp ? e->name : NULL, name, e->n))
+    problem(j, j->header_path, 0, "%s does not hand over inputs and outputs in order", name);
 }
 
 static void report_query(void *user, const char *message) {
@@ -262,8 +271,10 @@ static void check_queries(job *j, CXTranslationUnit unit) {
     numbers patterns;
     if (!e->casadi) continue;
     snprintf(name, sizeof name, "%s_patterns", e->name);
-    if (!find_table(unit, name, &patterns)) problem(j, j->path, 0, "there is no table %s", name);
-    else sci_clang_check_casadi(e, unit, &patterns, report_query, j);
+    if (!find_table(unit, name, &patterns))
+      problem(j, j->path, 0, "there is no table %s", name);
+    else
+      sci_clang_check_casadi(e, unit, &patterns, report_query, j);
     free(patterns.data);
   }
 }
@@ -321,7 +332,8 @@ static bool open_files(job *j, char *why, size_t room) {
   return false;
 }
 
-static sc_status check(const char *path, void (*report)(void *, const sci_check_problem *), void *user, size_t *entries, char *why, size_t room) {
+static sc_status check(const char *path, void (*report)(void *, const sci_check_problem *), void *user, size_t *entries,
+                       char *why, size_t room) {
   job j = {.path = path, .report = report, .user = user};
   sc_status status = SC_ERR_IO;
   if (open_files(&j, why, room)) {

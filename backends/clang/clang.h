@@ -33,8 +33,8 @@ typedef struct sci_clang_port {
 typedef struct sci_clang_entry {
   char name[256];
   bool casadi;
-  int line;               /* of the comment */
-  long long workspace;    /* elements, or bytes of a void interface */
+  int line;            /* of the comment */
+  long long workspace; /* elements, or bytes of a void interface */
   size_t n, room;
   sci_clang_port *ports; /* inputs, then outputs */
 } sci_clang_entry;

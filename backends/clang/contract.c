@@ -7,7 +7,8 @@
 
 static const struct {
   const char *dtype, *type;
-} types[] = {{"float64", "double"}, {"float32", "float"}, {"int64", "int64_t"}, {"int32", "int32_t"}, {"bool", "uint8_t"}};
+} types[] = {
+    {"float64", "double"}, {"float32", "float"}, {"int64", "int64_t"}, {"int32", "int32_t"}, {"bool", "uint8_t"}};
 
 static const char *c_type(const char *dtype) {
   for (size_t i = 0; i < sizeof types / sizeof *types; i++)
@@ -28,7 +29,8 @@ static bool read_port(const char *line, sci_clang_port *p) {
   char array[4], dtype[16];
   int at = 0, used = 0;
   *p = (sci_clang_port){.count = 1};
-  if (sscanf(line, " * %3[a-z][%*u] %127[A-Za-z0-9_]: %15[a-z0-9]%n", array, p->name, dtype, &at) != 3 || !at) return false;
+  if (sscanf(line, " * %3[a-z][%*u] %127[A-Za-z0-9_]: %15[a-z0-9]%n", array, p->name, dtype, &at) != 3 || !at)
+    return false;
   p->is_output = !strcmp(array, "res");
   p->type = c_type(dtype);
   if ((!p->is_output && strcmp(array, "arg") != 0) || !p->type) return false;
@@ -40,7 +42,9 @@ static bool read_port(const char *line, sci_clang_port *p) {
     rest += used;
   }
   unsigned digest;
-  if (sscanf(rest, " stored values of a sparse %lld x %lld matrix, %3[a-z] #%8x", &p->nrow, &p->ncol, p->layout, &digest) == 4) p->digest = digest;
+  if (sscanf(rest, " stored values of a sparse %lld x %lld matrix, %3[a-z] #%8x", &p->nrow, &p->ncol, p->layout,
+             &digest) == 4)
+    p->digest = digest;
   return true;
 }
 

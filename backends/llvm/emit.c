@@ -84,8 +84,8 @@ static void make_module(sci_llvm_emitter *e) {
   LLVMDisposeTargetData(layout);
 }
 
-sci_llvm_emitter *sci_llvm_emit(sci_env *env, const sci_program *p, const sci_llvm_machine *target, const char *symbol, sci_llvm_style style,
-                                const sci_llvm_emitter *into) {
+sci_llvm_emitter *sci_llvm_emit(sci_env *env, const sci_program *p, const sci_llvm_machine *target, const char *symbol,
+                                sci_llvm_style style, const sci_llvm_emitter *into) {
   sci_arena *scratch = &env->scratch;
   sci_llvm_emitter *e = SCI_NEW(scratch, sci_llvm_emitter);
   e->env = env;
@@ -104,8 +104,10 @@ sci_llvm_emitter *sci_llvm_emit(sci_env *env, const sci_program *p, const sci_ll
   sci_defer(env, sci_llvm_emitter_free, e);
   e->is_guest = into;
   e->cx = into ? into->cx : LLVMContextCreate();
-  if (into) e->module = into->module;
-  else make_module(e);
+  if (into)
+    e->module = into->module;
+  else
+    make_module(e);
   make_types(e);
   for (uint32_t i = 0; i + 1 < p->n_procs; i++) sci_llvm_emit_proc(e, i);
   sci_llvm_emit_entry(e, symbol);

@@ -5,8 +5,9 @@
 #include "lib/base/env.h"
 #include "lib/cache/loader.h"
 
-/* The image of an object with these entry points, one block to be freed with free(). NULL when the object has something that the loader does
- * not know, with the reason in `*refusal` (scratch memory): nothing is ever guessed. */
-sci_image *sci_llvm_image(sci_env *env, const char *object, size_t size, const char *const *entries, uint32_t n, const char **refusal);
+/* The image of an object with these entry points, one block to be freed with free(). NULL when the object has something
+ * that the loader does not know, with the reason in `*refusal` (scratch memory): nothing is ever guessed. */
+sci_image *sci_llvm_image(sci_env *env, const char *object, size_t size, const char *const *entries, uint32_t n,
+                          const char **refusal);
 
 #endif

@@ -1,6 +1,6 @@
-/* Owns the elements of private memory that are known between two loops or calls: partial sums of one chunk of lanes, arguments of a math
- * routine. They are stored all the same, but a load that follows takes the value: without IR passes LLVM would go through memory, and a
- * vector that is loaded where scalars were stored waits for them. */
+/* Owns the elements of private memory that are known between two loops or calls: partial sums of one chunk of lanes,
+ * arguments of a math routine. They are stored all the same, but a load that follows takes the value: without IR passes
+ * LLVM would go through memory, and a vector that is loaded where scalars were stored waits for them. */
 #include "backends/llvm/llvm.h"
 
 enum { MOST = 64 };
@@ -10,7 +10,8 @@ static bool place_of(const sci_llvm_emitter *e, const sci_stmt *st, sci_buf *sto
   sci_affine f;
   const sci_buffer *b = &e->store->bufs[st->buf];
   *storage = sci_storage(e->store, st->buf, element);
-  if (e->store->bufs[*storage].space != SCI_SPACE_PRIVATE || (b->dtype != SC_FLOAT64 && b->dtype != SC_FLOAT32)) return false;
+  if (e->store->bufs[*storage].space != SCI_SPACE_PRIVATE || (b->dtype != SC_FLOAT64 && b->dtype != SC_FLOAT32))
+    return false;
   if (e->lane_at || !sci_affine_of(e->store, st->index, &f) || f.n > 1) return false;
   *element += f.constant;
   if (!f.n) return true;
@@ -72,10 +73,12 @@ LLVMValueRef sci_llvm_kept_value(sci_llvm_emitter *e, const sci_stmt *load, uint
     vector &= of[i]->value == of[0]->value && of[i]->lane == i;
   }
   LLVMValueRef value = of[0]->value;
-  if (lanes == 1) return is_vector(value) ? LLVMBuildExtractElement(b, value, LLVMConstInt(e->i32, of[0]->lane, false), "") : value;
+  if (lanes == 1)
+    return is_vector(value) ? LLVMBuildExtractElement(b, value, LLVMConstInt(e->i32, of[0]->lane, false), "") : value;
   if (vector && is_vector(value) && LLVMGetVectorSize(LLVMTypeOf(value)) == lanes) return value;
   if (!scalars) return NULL;
   LLVMValueRef all = LLVMGetPoison(LLVMVectorType(LLVMTypeOf(value), lanes));
-  for (uint32_t i = 0; i < lanes; i++) all = LLVMBuildInsertElement(b, all, of[i]->value, LLVMConstInt(e->i32, i, false), "");
+  for (uint32_t i = 0; i < lanes; i++)
+    all = LLVMBuildInsertElement(b, all, of[i]->value, LLVMConstInt(e->i32, i, false), "");
   return all;
 }

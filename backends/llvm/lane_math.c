@@ -1,7 +1,8 @@
 /* Owns math functions of vectors: which routine is called, on as many lanes as it takes. */
 #include "backends/llvm/llvm.h"
 
-LLVMValueRef sci_llvm_by_lane(sci_llvm_emitter *e, LLVMBuilderRef b, const char *name, LLVMTypeRef type, LLVMValueRef *args, unsigned n) {
+LLVMValueRef sci_llvm_by_lane(sci_llvm_emitter *e, LLVMBuilderRef b, const char *name, LLVMTypeRef type,
+                              LLVMValueRef *args, unsigned n) {
   LLVMValueRef all = LLVMGetPoison(LLVMTypeOf(args[0])), one[3];
   for (unsigned lane = 0; lane < LLVMGetVectorSize(LLVMTypeOf(args[0])); lane++) {
     LLVMValueRef at = LLVMConstInt(e->i32, lane, false);
@@ -11,7 +12,8 @@ LLVMValueRef sci_llvm_by_lane(sci_llvm_emitter *e, LLVMBuilderRef b, const char 
   return all;
 }
 
-LLVMValueRef sci_llvm_lane_call(sci_llvm_emitter *e, LLVMBuilderRef b, sci_op op, sc_dtype dtype, LLVMValueRef *args, unsigned n) {
+LLVMValueRef sci_llvm_lane_call(sci_llvm_emitter *e, LLVMBuilderRef b, sci_op op, sc_dtype dtype, LLVMValueRef *args,
+                                unsigned n) {
   sci_vector_routine r;
   uint32_t width = LLVMGetVectorSize(LLVMTypeOf(args[0]));
   const sc_program *p = e->program;

@@ -1,5 +1,5 @@
-/* Owns the accesses of loops in lanes: vectors from and to memory, and blocks of consecutive elements by transposition in
- * registers. */
+/* Owns the accesses of loops in lanes: vectors from and to memory, and blocks of consecutive elements by transposition
+ * in registers. */
 #include "backends/llvm/llvm.h"
 
 static LLVMValueRef i32(const sci_llvm_emitter *e, uint64_t v) {
@@ -19,7 +19,8 @@ static uint32_t elements_of(LLVMTypeRef type) {
 }
 
 /* Where a lane's element is, `base` being the first lane's. */
-static LLVMValueRef lane_address(sci_llvm_emitter *e, const sci_stmt *st, LLVMValueRef base, int64_t stride, uint32_t lane, int64_t further) {
+static LLVMValueRef lane_address(sci_llvm_emitter *e, const sci_stmt *st, LLVMValueRef base, int64_t stride,
+                                 uint32_t lane, int64_t further) {
   LLVMBuilderRef b = sci_llvm_builder(e);
   LLVMValueRef by = LLVMConstInt(e->i64, (uint64_t)(stride * (int64_t)lane + further), true);
   if (e->lane_at) {
@@ -29,7 +30,8 @@ static LLVMValueRef lane_address(sci_llvm_emitter *e, const sci_stmt *st, LLVMVa
   return LLVMBuildGEP2(b, type_of(e, st), base, &by, 1, "");
 }
 
-static LLVMValueRef load_from(sci_llvm_emitter *e, const sci_stmt *st, LLVMTypeRef type, LLVMValueRef at, const sci_llvm_storage *storage) {
+static LLVMValueRef load_from(sci_llvm_emitter *e, const sci_stmt *st, LLVMTypeRef type, LLVMValueRef at,
+                              const sci_llvm_storage *storage) {
   sci_llvm_check(e, at, alignment(e, st), elements_of(type), false);
   LLVMValueRef v = LLVMBuildLoad2(sci_llvm_builder(e), type, at, "");
   LLVMSetAlignment(v, alignment(e, st));
@@ -37,7 +39,8 @@ static LLVMValueRef load_from(sci_llvm_emitter *e, const sci_stmt *st, LLVMTypeR
   return v;
 }
 
-static void store_to(sci_llvm_emitter *e, const sci_stmt *st, LLVMValueRef value, LLVMValueRef at, const sci_llvm_storage *storage) {
+static void store_to(sci_llvm_emitter *e, const sci_stmt *st, LLVMValueRef value, LLVMValueRef at,
+                     const sci_llvm_storage *storage) {
   sci_llvm_check(e, at, alignment(e, st), elements_of(LLVMTypeOf(value)), true);
   LLVMValueRef s = LLVMBuildStore(sci_llvm_builder(e), value, at);
   LLVMSetAlignment(s, alignment(e, st));
@@ -73,7 +76,8 @@ static LLVMValueRef widened(sci_llvm_emitter *e, LLVMValueRef v) {
 static void store_one(sci_llvm_emitter *e, const sci_stmt *st, int64_t stride) {
   LLVMBuilderRef b = sci_llvm_builder(e);
   sci_llvm_storage storage;
-  LLVMValueRef value = widened(e, sci_llvm_value(e, st->value)), base = sci_llvm_address(e, st->buf, st->index, NULL, &storage);
+  LLVMValueRef value = widened(e, sci_llvm_value(e, st->value)),
+               base = sci_llvm_address(e, st->buf, st->index, NULL, &storage);
   sci_llvm_keep(e, st, stride == 1 && !e->lane_at ? value : NULL, e->width);
   if (stride == 1 && !e->lane_at) {
     store_to(e, st, value, base, &storage);
@@ -93,8 +97,10 @@ static void access_own(sci_llvm_emitter *e, const sci_stmt *st) {
   LLVMValueRef value = st->kind == SCI_S_STORE ? widened(e, sci_llvm_value(e, st->value)) : NULL;
   LLVMValueRef at = sci_llvm_address(e, st->buf, st->index, type, &storage);
   if (value) sci_llvm_keep(e, st, NULL, 0);
-  if (value) store_to(e, st, value, at, &storage);
-  else sci_llvm_set_name(e, st->name, load_from(e, st, type, at, &storage));
+  if (value)
+    store_to(e, st, value, at, &storage);
+  else
+    sci_llvm_set_name(e, st->name, load_from(e, st, type, at, &storage));
 }
 
 /* ---- blocks ---- */
@@ -128,9 +134,10 @@ LLVMValueRef sci_llvm_joined(sci_llvm_emitter *e, LLVMBuilderRef b, LLVMValueRef
   return LLVMBuildShuffleVector(b, x, y, LLVMConstVector(mask, 2 * n), "");
 }
 
-/* `tile` consecutive elements of each lane, from element k of the run on: lanes j, j + tile, ... side by side in one vector. */
-static void load_tile(sci_llvm_emitter *e, const sci_stmt *st, const sci_run *r, uint32_t k, uint32_t tile, LLVMValueRef base,
-                      const sci_llvm_storage *storage, LLVMValueRef *out) {
+/* `tile` consecutive elements of each lane, from element k of the run on: lanes j, j + tile, ... side by side in one
+ * vector. */
+static void load_tile(sci_llvm_emitter *e, const sci_stmt *st, const sci_run *r, uint32_t k, uint32_t tile,
+                      LLVMValueRef base, const sci_llvm_storage *storage, LLVMValueRef *out) {
   LLVMTypeRef type = LLVMVectorType(type_of(e, st), tile);
   uint32_t groups = e->width / tile;
   for (uint32_t j = 0; j < tile; j++) {
@@ -139,23 +146,25 @@ static void load_tile(sci_llvm_emitter *e, const sci_stmt *st, const sci_run *r,
       rows[q] = load_from(e, st, type, lane_address(e, st, base, r->access.stride, q * tile + j, k), storage);
     uint32_t size = tile;
     for (uint32_t n = groups; n > 1; n /= 2, size *= 2)
-      for (uint32_t q = 0; q < n / 2; q++) rows[q] = sci_llvm_joined(e, sci_llvm_builder(e), rows[2 * q], rows[2 * q + 1], size);
+      for (uint32_t q = 0; q < n / 2; q++)
+        rows[q] = sci_llvm_joined(e, sci_llvm_builder(e), rows[2 * q], rows[2 * q + 1], size);
     out[j] = rows[0];
   }
   transpose(e, out, tile);
 }
 
 /* Every lane stores the same scalars. */
-static void store_same(sci_llvm_emitter *e, const sci_stmt *st, const sci_run *r, uint32_t k, uint32_t tile, LLVMValueRef base,
-                       const sci_llvm_storage *storage, const LLVMValueRef *values) {
+static void store_same(sci_llvm_emitter *e, const sci_stmt *st, const sci_run *r, uint32_t k, uint32_t tile,
+                       LLVMValueRef base, const sci_llvm_storage *storage, const LLVMValueRef *values) {
   LLVMValueRef row = LLVMGetPoison(LLVMVectorType(type_of(e, st), tile));
-  for (uint32_t j = 0; j < tile; j++) row = LLVMBuildInsertElement(sci_llvm_builder(e), row, values[k + j], i32(e, j), "");
+  for (uint32_t j = 0; j < tile; j++)
+    row = LLVMBuildInsertElement(sci_llvm_builder(e), row, values[k + j], i32(e, j), "");
   for (uint32_t lane = 0; lane < e->width; lane++)
     store_to(e, st, row, lane_address(e, st, base, r->access.stride, lane, k), storage);
 }
 
-static void store_tile(sci_llvm_emitter *e, const sci_stmt *st, const sci_run *r, uint32_t k, uint32_t tile, LLVMValueRef base,
-                       const sci_llvm_storage *storage, const LLVMValueRef *values) {
+static void store_tile(sci_llvm_emitter *e, const sci_stmt *st, const sci_run *r, uint32_t k, uint32_t tile,
+                       LLVMValueRef base, const sci_llvm_storage *storage, const LLVMValueRef *values) {
   LLVMValueRef v[16];
   bool any = false;
   for (uint32_t j = 0; j < tile; j++) any |= is_vector(values[k + j]);
@@ -185,7 +194,8 @@ static void load_run(sci_llvm_emitter *e, sci_block block, const sci_runs *runs,
   const sci_stmt *first = &block.stmts[order[0]];
   sci_llvm_storage storage;
   LLVMValueRef base = sci_llvm_address(e, first->buf, first->index, NULL, &storage), tile[16];
-  uint32_t most = e->width > 4 ? e->width / 2 : 2; /* inserting halves from memory is cheaper than another stage of shuffles */
+  uint32_t most =
+      e->width > 4 ? e->width / 2 : 2; /* inserting halves from memory is cheaper than another stage of shuffles */
   for (uint32_t k = 0; k < r->n;) {
     uint32_t size = tile_for(r->n, k, most), at = k + size > r->n ? r->n - size : k;
     load_tile(e, first, r, at, size, base, &storage, tile);
@@ -193,8 +203,8 @@ static void load_run(sci_llvm_emitter *e, sci_block block, const sci_runs *runs,
   }
 }
 
-/* What goes from memory to memory without arithmetic in between, LLVM 19's selection of instructions takes apart and puts together
- * again, for some without an end; it does not look through a freeze, which costs nothing. */
+/* What goes from memory to memory without arithmetic in between, LLVM 19's selection of instructions takes apart and
+ * puts together again, for some without an end; it does not look through a freeze, which costs nothing. */
 static LLVMValueRef opaque(sci_llvm_emitter *e, LLVMValueRef v) {
   bool moved = LLVMIsALoadInst(v) || LLVMIsAShuffleVectorInst(v) || LLVMIsAInsertElementInst(v);
   return moved ? LLVMBuildFreeze(sci_llvm_builder(e), v, "") : v;

@@ -1,4 +1,5 @@
-/* Owns the JIT session: one LLJIT per process, started by the first object that asks for it; each object under its own resource tracker. */
+/* Owns the JIT session: one LLJIT per process, started by the first object that asks for it; each object under its own
+ * resource tracker. */
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
 #include <pthread.h>
@@ -8,8 +9,8 @@
 #include "backends/llvm/llvm.h"
 #include "lib/cache/loader.h"
 
-/* A kernel's symbols live in a library of their own, so kernels of one name do not meet. Libraries cannot be removed through the C
- * API, so those of released kernels are used again. */
+/* A kernel's symbols live in a library of their own, so kernels of one name do not meet. Libraries cannot be removed
+ * through the C API, so those of released kernels are used again. */
 typedef struct linked {
   struct linked *next; /* free ones */
   sc_entry *entries;
@@ -47,16 +48,16 @@ static void on_session_error(void *context, LLVMErrorRef error) {
 }
 
 /* Defines what the table of routines has among the names looked up; the session reports the rest. */
-static LLVMErrorRef define_routines(LLVMOrcDefinitionGeneratorRef generator, void *context, LLVMOrcLookupStateRef *state,
-                                    LLVMOrcLookupKind kind, LLVMOrcJITDylibRef library, LLVMOrcJITDylibLookupFlags flags,
-                                    LLVMOrcCLookupSet names, size_t n) {
+static LLVMErrorRef define_routines(LLVMOrcDefinitionGeneratorRef generator, void *context,
+                                    LLVMOrcLookupStateRef *state, LLVMOrcLookupKind kind, LLVMOrcJITDylibRef library,
+                                    LLVMOrcJITDylibLookupFlags flags, LLVMOrcCLookupSet names, size_t n) {
   (void)generator, (void)context, (void)state, (void)kind, (void)flags;
   for (size_t i = 0; i < n; i++) {
     uintptr_t address = sci_routine(LLVMOrcSymbolStringPoolEntryStr(names[i].Name));
     if (!address) continue;
     LLVMOrcRetainSymbolStringPoolEntry(names[i].Name);
-    LLVMOrcCSymbolMapPair pair = {names[i].Name,
-                                  {address, {LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable, 0}}};
+    LLVMOrcCSymbolMapPair pair = {
+        names[i].Name, {address, {LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable, 0}}};
     LLVMErrorRef error = LLVMOrcJITDylibDefine(library, LLVMOrcAbsoluteSymbols(&pair, 1));
     if (error) return error;
   }
@@ -72,7 +73,8 @@ static bool start(void) {
   LLVMTargetMachineRef machine = sci_llvm_machine_host();
   if (!machine) return false;
   LLVMOrcLLJITBuilderRef builder = LLVMOrcCreateLLJITBuilder();
-  LLVMOrcLLJITBuilderSetJITTargetMachineBuilder(builder, LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(machine));
+  LLVMOrcLLJITBuilderSetJITTargetMachineBuilder(builder,
+                                                LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(machine));
   LLVMErrorRef error = LLVMOrcCreateLLJIT(&jit, builder);
   if (error) {
     jit = NULL;
@@ -118,21 +120,25 @@ static void release(void *handle) {
   } else {
     lock_session();
     give_back(handle);
-    LLVMOrcSymbolStringPoolClearDeadEntries(LLVMOrcExecutionSessionGetSymbolStringPool(LLVMOrcLLJITGetExecutionSession(jit)));
+    LLVMOrcSymbolStringPoolClearDeadEntries(
+        LLVMOrcExecutionSessionGetSymbolStringPool(LLVMOrcLLJITGetExecutionSession(jit)));
     sci_llvm_link_unlock();
   }
   sci_llvm_unlock();
 }
 
 static void on_found(LLVMErrorRef error, LLVMOrcCSymbolMapPairs result, size_t n, void *context) {
-  if (error) note_error(error);
-  else if (n == 1) *(uint64_t *)context = result[0].Sym.Address;
+  if (error)
+    note_error(error);
+  else if (n == 1)
+    *(uint64_t *)context = result[0].Sym.Address;
 }
 
 static uint64_t look_up(LLVMOrcJITDylibRef library, const char *symbol) {
   LLVMOrcExecutionSessionRef session = LLVMOrcLLJITGetExecutionSession(jit);
   LLVMOrcCJITDylibSearchOrderElement order = {library, LLVMOrcJITDylibLookupFlagsMatchExportedSymbolsOnly};
-  LLVMOrcCLookupSetElement name = {LLVMOrcExecutionSessionIntern(session, symbol), LLVMOrcSymbolLookupFlagsRequiredSymbol};
+  LLVMOrcCLookupSetElement name = {LLVMOrcExecutionSessionIntern(session, symbol),
+                                   LLVMOrcSymbolLookupFlagsRequiredSymbol};
   uint64_t address = 0;
   LLVMOrcExecutionSessionLookup(session, LLVMOrcLookupKindStatic, &order, 1, &name, 1, on_found, &address);
   return address;

@@ -1,7 +1,9 @@
-/* What the parts of the LLVM plugin share: the guarded session with LLVM, and the emitter that spells a program as a module.
+/* What the parts of the LLVM plugin share: the guarded session with LLVM, and the emitter that spells a program as a
+ * module.
  *
- * Only LLVM's C API is used. sci_fail() may be called wherever no frame of LLVM's is on the stack, so never in a callback: those leave
- * their text in the guard. What LLVM made and nobody owns yet is on the environment's cleanup list. */
+ * Only LLVM's C API is used. sci_fail() may be called wherever no frame of LLVM's is on the stack, so never in a
+ * callback: those leave their text in the guard. What LLVM made and nobody owns yet is on the environment's cleanup
+ * list. */
 #ifndef SCI_BACKENDS_LLVM_LLVM_H
 #define SCI_BACKENDS_LLVM_LLVM_H
 
@@ -20,7 +22,8 @@
 
 /* ---- session.c: entering LLVM, and its fatal errors ---- */
 
-/* One thread's stay inside LLVM. A fatal error jumps back to `jump`, after which nothing of LLVM's may be touched again. */
+/* One thread's stay inside LLVM. A fatal error jumps back to `jump`, after which nothing of LLVM's may be touched
+ * again. */
 typedef struct sci_llvm_guard {
   jmp_buf jump;
   bool armed;
@@ -48,14 +51,18 @@ typedef struct sci_llvm_machine {
   const char *triple, *cpu, *features;
 } sci_llvm_machine;
 
-/* Made on first use by this thread and kept while the target stays the same. `native`: the code must run in this process. */
+/* Made on first use by this thread and kept while the target stays the same. `native`: the code must run in this
+ * process. */
 const sci_llvm_machine *sci_llvm_machine_get(sci_env *env, const sc_target *target, bool native, bool fast);
-LLVMTargetMachineRef sci_llvm_machine_host(void); /* a new one, of the least this machine can be; NULL: noted in the guard */
+LLVMTargetMachineRef
+sci_llvm_machine_host(void); /* a new one, of the least this machine can be; NULL: noted in the guard */
 
 /* ---- place.c: objects into this process ---- */
 
-/* Takes the object. Fills entries, handle and release, and the image where there is one; without, the object is linked by ORC. */
-void sci_llvm_place(sci_env *env, LLVMMemoryBufferRef object, const char *const *symbols, size_t n, bool linked, sci_code *out);
+/* Takes the object. Fills entries, handle and release, and the image where there is one; without, the object is linked
+ * by ORC. */
+void sci_llvm_place(sci_env *env, LLVMMemoryBufferRef object, const char *const *symbols, size_t n, bool linked,
+                    sci_code *out);
 
 /* The same for an image made otherwise, which stays the caller's. */
 void sci_llvm_place_image(sci_env *env, const sci_image *image, sci_code *out);
@@ -74,9 +81,9 @@ enum { SCI_LLVM_GROUPS = 64 }; /* storages told apart per procedure; with more, 
 /* A value that is available: in the scope it was computed for and those inside. */
 typedef struct sci_llvm_slot {
   LLVMValueRef value;
-  uint32_t scope; /* id of the scope; 0: everywhere */
-  uint32_t level; /* and its depth */
-  uint32_t epoch; /* of the mutable names it was computed from; 0: none */
+  uint32_t scope;     /* id of the scope; 0: everywhere */
+  uint32_t level;     /* and its depth */
+  uint32_t epoch;     /* of the mutable names it was computed from; 0: none */
   LLVMValueRef splat; /* a scalar in every lane of the loop that last asked for it */
 } sci_llvm_slot;
 
@@ -112,8 +119,8 @@ typedef struct sci_llvm_emitter {
   const sci_llvm_machine *target;
   LLVMContextRef cx;
   LLVMModuleRef module;
-  bool is_guest; /* in a context and module of another's */
-  LLVMTypeRef types[SC_DTYPE_COUNT]; /* of a value; bool is i1 */
+  bool is_guest;                        /* in a context and module of another's */
+  LLVMTypeRef types[SC_DTYPE_COUNT];    /* of a value; bool is i1 */
   LLVMTypeRef elements[SC_DTYPE_COUNT]; /* of a buffer's element; bool is i8 */
   LLVMTypeRef ptr, i32, i64;
   LLVMValueRef *procs; /* per procedure */
@@ -149,11 +156,15 @@ typedef struct sci_llvm_emitter {
   sci_llvm_group group[SCI_LLVM_GROUPS];
 } sci_llvm_emitter;
 
-/* emit.c: a program, into a module of its own or, with `into`, behind what that emitter has spelled. `symbol` is the entry's.
- * The emitter owns what it made, and is on the cleanup list. */
-typedef enum sci_llvm_style { SCI_LLVM_PLAIN, SCI_LLVM_NAMES, SCI_LLVM_ASAN } sci_llvm_style; /* for reading; with checked accesses */
-sci_llvm_emitter *sci_llvm_emit(sci_env *env, const sci_program *p, const sci_llvm_machine *target, const char *symbol, sci_llvm_style style,
-                                const sci_llvm_emitter *into);
+/* emit.c: a program, into a module of its own or, with `into`, behind what that emitter has spelled. `symbol` is the
+ * entry's. The emitter owns what it made, and is on the cleanup list. */
+typedef enum sci_llvm_style {
+  SCI_LLVM_PLAIN,
+  SCI_LLVM_NAMES,
+  SCI_LLVM_ASAN
+} sci_llvm_style; /* for reading; with checked accesses */
+sci_llvm_emitter *sci_llvm_emit(sci_env *env, const sci_program *p, const sci_llvm_machine *target, const char *symbol,
+                                sci_llvm_style style, const sci_llvm_emitter *into);
 void sci_llvm_verify(sci_env *env, LLVMModuleRef module); /* before anything is made of it */
 void sci_llvm_emitter_free(void *emitter);
 LLVMValueRef sci_llvm_table(sci_llvm_emitter *e, sci_buf buf); /* the global of a constant buffer */
@@ -168,10 +179,12 @@ void sci_llvm_emit_proc(sci_llvm_emitter *e, uint32_t index); /* a callee: `<nam
 void sci_llvm_emit_entry(sci_llvm_emitter *e, const char *symbol);
 const sci_llvm_group *sci_llvm_group_of(sci_llvm_emitter *e, uint32_t group);
 
-/* value.c: sine and cosine of one scalar, in one call; what follows finds them computed. Of a vector or a constant: nothing. */
+/* value.c: sine and cosine of one scalar, in one call; what follows finds them computed. Of a vector or a constant:
+ * nothing. */
 void sci_llvm_sincos(sci_llvm_emitter *e, sci_val sine, sci_val cosine);
 
-/* kept.c: what has been stored need not be loaded. Both take accesses at known elements, of as many lanes as `lanes` says (1: a scalar). */
+/* kept.c: what has been stored need not be loaded. Both take accesses at known elements, of as many lanes as `lanes`
+ * says (1: a scalar). */
 void sci_llvm_keep(sci_llvm_emitter *e, const sci_stmt *store, LLVMValueRef value, uint32_t lanes);
 LLVMValueRef sci_llvm_kept_value(sci_llvm_emitter *e, const sci_stmt *load, uint32_t lanes); /* NULL: it is in memory */
 
@@ -186,27 +199,34 @@ void sci_llvm_check(sci_llvm_emitter *e, LLVMValueRef at, uint64_t bytes, uint32
 void sci_llvm_mark(sci_llvm_emitter *e, LLVMValueRef access, const sci_llvm_storage *storage);
 void sci_llvm_set_name(sci_llvm_emitter *e, sci_name n, LLVMValueRef value);
 
-/* lanes.c: the accesses of a block in lanes. Return false when the statement is to be spelled as it stands, in scalars. */
+/* lanes.c: the accesses of a block in lanes. Return false when the statement is to be spelled as it stands, in scalars.
+ */
 bool sci_llvm_lane_access(sci_llvm_emitter *e, sci_block block, uint32_t at, sci_runs *runs);
 
-/* lane_math.c: a math function of vectors, by the routine that lib/target names (NULL: there is none), or by the scalar routine lane
- * by lane. */
-LLVMValueRef sci_llvm_lane_call(sci_llvm_emitter *e, LLVMBuilderRef b, sci_op op, sc_dtype dtype, LLVMValueRef *args, unsigned n);
-LLVMValueRef sci_llvm_by_lane(sci_llvm_emitter *e, LLVMBuilderRef b, const char *name, LLVMTypeRef type, LLVMValueRef *args, unsigned n);
-LLVMValueRef sci_llvm_call_routine(sci_llvm_emitter *e, LLVMBuilderRef b, const char *name, LLVMTypeRef type, LLVMValueRef *args,
-                                   unsigned n);
-LLVMValueRef sci_llvm_part(sci_llvm_emitter *e, LLVMBuilderRef b, LLVMValueRef v, uint32_t from, uint32_t n); /* lanes of a vector */
-LLVMValueRef sci_llvm_joined(sci_llvm_emitter *e, LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y, uint32_t n); /* n lanes each */
+/* lane_math.c: a math function of vectors, by the routine that lib/target names (NULL: there is none), or by the scalar
+ * routine lane by lane. */
+LLVMValueRef sci_llvm_lane_call(sci_llvm_emitter *e, LLVMBuilderRef b, sci_op op, sc_dtype dtype, LLVMValueRef *args,
+                                unsigned n);
+LLVMValueRef sci_llvm_by_lane(sci_llvm_emitter *e, LLVMBuilderRef b, const char *name, LLVMTypeRef type,
+                              LLVMValueRef *args, unsigned n);
+LLVMValueRef sci_llvm_call_routine(sci_llvm_emitter *e, LLVMBuilderRef b, const char *name, LLVMTypeRef type,
+                                   LLVMValueRef *args, unsigned n);
+LLVMValueRef sci_llvm_part(sci_llvm_emitter *e, LLVMBuilderRef b, LLVMValueRef v, uint32_t from,
+                           uint32_t n); /* lanes of a vector */
+LLVMValueRef sci_llvm_joined(sci_llvm_emitter *e, LLVMBuilderRef b, LLVMValueRef x, LLVMValueRef y,
+                             uint32_t n); /* n lanes each */
 
 /* value.c: values where they are needed. */
 LLVMValueRef sci_llvm_value(sci_llvm_emitter *e, sci_val v);
 /* The slot of a value that was just computed: how far out it is available. */
 sci_llvm_slot sci_llvm_slot_of(sci_llvm_emitter *e, sci_val v);
 /* `element`: what lies side by side there; NULL: the buffer's elements. */
-LLVMValueRef sci_llvm_address(sci_llvm_emitter *e, sci_buf buf, sci_val index, LLVMTypeRef element, sci_llvm_storage *storage);
+LLVMValueRef sci_llvm_address(sci_llvm_emitter *e, sci_buf buf, sci_val index, LLVMTypeRef element,
+                              sci_llvm_storage *storage);
 LLVMValueRef sci_llvm_const(sci_llvm_emitter *e, sc_dtype dtype, uint64_t bits);
 
 /* ops.c: one operation on LLVM values, scalars or vectors alike. `from` is the operands' dtype, `to` the result's. */
-LLVMValueRef sci_llvm_op(sci_llvm_emitter *e, LLVMBuilderRef b, sci_op op, sc_dtype from, sc_dtype to, LLVMValueRef *args);
+LLVMValueRef sci_llvm_op(sci_llvm_emitter *e, LLVMBuilderRef b, sci_op op, sc_dtype from, sc_dtype to,
+                         LLVMValueRef *args);
 
 #endif

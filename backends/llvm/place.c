@@ -1,5 +1,5 @@
-/* Owns how an object becomes code of this process: as an image where that is possible, which costs microseconds and is what the cache stores,
- * through ORC otherwise. */
+/* Owns how an object becomes code of this process: as an image where that is possible, which costs microseconds and is
+ * what the cache stores, through ORC otherwise. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,8 @@ void sci_llvm_place_image(sci_env *env, const sci_image *im, sci_code *out) {
   memcpy(p->room.base, im->blob, im->size);
   const char *missing;
   if (!sci_placed_seal(p, im, &missing)) {
-    if (missing) sci_fail(env, SC_ERR_BACKEND, "the code calls '%s', a routine that this machine does not have", missing);
+    if (missing)
+      sci_fail(env, SC_ERR_BACKEND, "the code calls '%s', a routine that this machine does not have", missing);
     sci_fail(env, SC_ERR_BACKEND, "memory of this process cannot be made executable: %s", strerror(errno));
   }
   out->entries = p->entries;
@@ -26,7 +27,8 @@ void sci_llvm_place_image(sci_env *env, const sci_image *im, sci_code *out) {
   out->release = sci_placed_close;
 }
 
-void sci_llvm_place(sci_env *env, LLVMMemoryBufferRef object, const char *const *symbols, size_t n, bool linked, sci_code *out) {
+void sci_llvm_place(sci_env *env, LLVMMemoryBufferRef object, const char *const *symbols, size_t n, bool linked,
+                    sci_code *out) {
   const char *refusal = "it was linked by ORC";
   sci_image *im = NULL;
   sci_defer(env, dispose, object);

@@ -1,7 +1,7 @@
 /* Owns the plugin's table: what the core asks of LLVM, each request in a frame of its own. */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
-#include <llvm-c/BitWriter.h>
 #include <elf.h>
+#include <llvm-c/BitWriter.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
@@ -22,7 +22,8 @@ static sc_status status_of(const sci_env *env) {
 
 /* ---- code ---- */
 
-static LLVMMemoryBufferRef generate(sci_env *env, LLVMModuleRef module, LLVMTargetMachineRef machine, LLVMCodeGenFileType type) {
+static LLVMMemoryBufferRef generate(sci_env *env, LLVMModuleRef module, LLVMTargetMachineRef machine,
+                                    LLVMCodeGenFileType type) {
   LLVMMemoryBufferRef code = NULL;
   char *problem = NULL;
   bool failed = LLVMTargetMachineEmitToMemoryBuffer(machine, module, type, &problem, &code);
@@ -38,7 +39,9 @@ static LLVMMemoryBufferRef generate(sci_env *env, LLVMModuleRef module, LLVMTarg
 static size_t code_bytes(LLVMMemoryBufferRef object) {
   const char *data = LLVMGetBufferStart(object);
   const Elf64_Ehdr *h = (const Elf64_Ehdr *)data;
-  if (LLVMGetBufferSize(object) < sizeof *h || memcmp(h->e_ident, ELFMAG, SELFMAG) || h->e_ident[EI_CLASS] != ELFCLASS64) return 0;
+  if (LLVMGetBufferSize(object) < sizeof *h || memcmp(h->e_ident, ELFMAG, SELFMAG) ||
+      h->e_ident[EI_CLASS] != ELFCLASS64)
+    return 0;
   const Elf64_Shdr *sections = (const Elf64_Shdr *)(data + h->e_shoff);
   size_t bytes = 0;
   for (unsigned i = 0; i < h->e_shnum; i++)
@@ -99,12 +102,13 @@ static later *new_later(sci_env *env, const sc_target *target, const char *const
 /* No C identifier, so never the name of a math routine. */
 static const char *const *kernel_symbols(sci_env *env, const sci_program *const *programs, size_t n) {
   const char **symbols = SCI_ARRAY(&env->scratch, const char *, n);
-  for (size_t i = 0; i < n; i++) symbols[i] = sci_asprintf(&env->scratch, n > 1 ? "%s.entry.%zu" : "%s.entry", programs[i]->name, i);
+  for (size_t i = 0; i < n; i++)
+    symbols[i] = sci_asprintf(&env->scratch, n > 1 ? "%s.entry.%zu" : "%s.entry", programs[i]->name, i);
   return symbols;
 }
 
-static sci_llvm_emitter *emit_all(sci_env *env, const sci_program *const *programs, const char *const *symbols, size_t n,
-                                  const sci_llvm_machine *target, bool asan) {
+static sci_llvm_emitter *emit_all(sci_env *env, const sci_program *const *programs, const char *const *symbols,
+                                  size_t n, const sci_llvm_machine *target, bool asan) {
   sci_llvm_style style = asan ? SCI_LLVM_ASAN : SCI_LLVM_PLAIN;
   sci_llvm_emitter *e = sci_llvm_emit(env, programs[0], target, symbols[0], style, NULL);
   for (size_t i = 1; i < n; i++) {
@@ -123,9 +127,10 @@ static size_t count_instructions(LLVMModuleRef module) {
   return n;
 }
 
-/* Code of the module for the tier, placed; the module is used up. Where direct code came first, nobody waits for its verification here. */
-static void make_code(sci_env *env, LLVMModuleRef module, LLVMTargetMachineRef machine, const char *const *symbols, size_t n, bool linked,
-                      sci_code *out) {
+/* Code of the module for the tier, placed; the module is used up. Where direct code came first, nobody waits for its
+ * verification here. */
+static void make_code(sci_env *env, LLVMModuleRef module, LLVMTargetMachineRef machine, const char *const *symbols,
+                      size_t n, bool linked, sci_code *out) {
   double t0 = now_ms();
   sci_llvm_verify(env, module);
   LLVMMemoryBufferRef object = generate(env, module, machine, LLVMObjectFile);
@@ -136,9 +141,9 @@ static void make_code(sci_env *env, LLVMModuleRef module, LLVMTargetMachineRef m
   out->times.link = now_ms() - t1;
 }
 
-/* Generating the best code takes 1.3 milliseconds and more, however small the function, so `auto` begins with fast code. But the first
- * compilation of a process spends its time on bringing LLVM's code into memory, which both ways would do twice: then the best code of a
- * small function is made at once. Instructions. */
+/* Generating the best code takes 1.3 milliseconds and more, however small the function, so `auto` begins with fast
+ * code. But the first compilation of a process spends its time on bringing LLVM's code into memory, which both ways
+ * would do twice: then the best code of a small function is made at once. Instructions. */
 enum { BEST_AT_ONCE = 60 };
 static atomic_bool warm;
 
@@ -182,8 +187,10 @@ static bool is_for_later(const sci_compile_request *request, LLVMModuleRef modul
 /* The emitter's module and context go on to the background. */
 static void hand_over(sci_env *env, sci_llvm_emitter *e, later *l, sci_code *out) {
   l->cx = e->cx;
-  if (!l->module) l->module = e->module;
-  else LLVMDisposeModule(e->module);
+  if (!l->module)
+    l->module = e->module;
+  else
+    LLVMDisposeModule(e->module);
   e->module = NULL;
   e->cx = NULL;
   sci_keep(env, l);
@@ -191,13 +198,14 @@ static void hand_over(sci_env *env, sci_llvm_emitter *e, later *l, sci_code *out
 }
 
 /* Fast code now: direct, or of a copy of the module. */
-static void make_fast_first(sci_env *env, const sci_compile_request *request, sci_llvm_emitter *e, const sci_program *const *programs,
-                            const char *const *symbols, size_t n, sci_code *out) {
+static void make_fast_first(sci_env *env, const sci_compile_request *request, sci_llvm_emitter *e,
+                            const sci_program *const *programs, const char *const *symbols, size_t n, sci_code *out) {
   later *l = new_later(env, &programs[0]->target, symbols, n);
   sci_defer(env, dispose_later, l);
   if (!is_direct(request) || !make_direct(env, programs, n, out)) {
     l->module = LLVMCloneModule(e->module);
-    make_code(env, e->module, sci_llvm_machine_get(env, &l->target, true, true)->machine, symbols, n, request->linked, out);
+    make_code(env, e->module, sci_llvm_machine_get(env, &l->target, true, true)->machine, symbols, n, request->linked,
+              out);
   }
   out->tier = SC_TIER_FAST;
   hand_over(env, e, l, out);
@@ -208,7 +216,8 @@ static void compile_programs(sci_env *env, const sci_compile_request *request, s
   size_t n = request->batch ? request->n_batch : 1;
   bool fast = request->tier == SC_TIER_FAST;
   if (request->asan && !sci_routine("__asan_loadN"))
-    sci_fail(env, SC_ERR_UNAVAILABLE, "AddressSanitizer is not in this process: build the program with -fsanitize=address");
+    sci_fail(env, SC_ERR_UNAVAILABLE,
+             "AddressSanitizer is not in this process: build the program with -fsanitize=address");
   if (fast && is_direct(request) && make_direct(env, programs, n, out)) return;
   double t0 = now_ms();
   const sci_llvm_machine *target = sci_llvm_machine_get(env, &programs[0]->target, true, fast);
@@ -272,7 +281,8 @@ static void dispose_message(void *text) {
 
 static void render_program(sci_env *env, const sci_render_request *r, char **out, size_t *size) {
   const sci_llvm_machine *target = sci_llvm_machine_get(env, &r->program->target, false, false);
-  sci_llvm_emitter *e = sci_llvm_emit(env, r->program, target, r->symbol ? r->symbol : r->program->name, SCI_LLVM_NAMES, NULL);
+  sci_llvm_emitter *e =
+      sci_llvm_emit(env, r->program, target, r->symbol ? r->symbol : r->program->name, SCI_LLVM_NAMES, NULL);
   sci_llvm_verify(env, e->module);
   if (r->emit == SC_EMIT_LLVM) {
     char *text = LLVMPrintModuleToString(e->module);
@@ -282,8 +292,10 @@ static void render_program(sci_env *env, const sci_render_request *r, char **out
     sci_keep(env, text);
     LLVMDisposeMessage(text);
   } else {
-    LLVMMemoryBufferRef buffer = r->emit == SC_EMIT_BITCODE ? LLVMWriteBitcodeToMemoryBuffer(e->module)
-                                 : generate(env, e->module, target->machine, r->emit == SC_EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile);
+    LLVMMemoryBufferRef buffer =
+        r->emit == SC_EMIT_BITCODE
+            ? LLVMWriteBitcodeToMemoryBuffer(e->module)
+            : generate(env, e->module, target->machine, r->emit == SC_EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile);
     sci_defer(env, dispose_buffer, buffer);
     *size = LLVMGetBufferSize(buffer);
     *out = sci_bytes_dup(env, LLVMGetBufferStart(buffer), *size);
@@ -310,7 +322,8 @@ static sc_status render(sci_env *env, const sci_render_request *request, char *o
 SC_API const sci_backend *scaly_llvm_backend(void);
 
 const sci_backend *scaly_llvm_backend(void) {
-  static const sci_backend backend = {SCI_BACKEND_ABI, "llvm", "LLVM " LLVM_VERSION_STRING, render, compile, finish, drop_later, NULL};
+  static const sci_backend backend = {SCI_BACKEND_ABI, "llvm", "LLVM " LLVM_VERSION_STRING, render, compile, finish,
+                                      drop_later,      NULL};
   sci_llvm_start();
   return &backend;
 }

@@ -63,8 +63,8 @@ static LLVMValueRef on_stack(sci_llvm_emitter *e, int64_t bytes, const char *hin
   return a;
 }
 
-/* Slots that overlap, because their buffers' lives do not, make one storage; separate ones are separate, which is what alias
- * analysis can use. Buffers that no pass has packed get a slot each. */
+/* Slots that overlap, because their buffers' lives do not, make one storage; separate ones are separate, which is what
+ * alias analysis can use. Buffers that no pass has packed get a slot each. */
 static uint32_t bind_locals(sci_llvm_emitter *e, const sci_proc *p, uint32_t group) {
   slot *slots = SCI_ARRAY(&e->env->scratch, slot, p->n_locals);
   uint32_t n = 0;
@@ -72,9 +72,12 @@ static uint32_t bind_locals(sci_llvm_emitter *e, const sci_proc *p, uint32_t gro
     const sci_local *l = &p->locals[i];
     const sci_buffer *b = &e->store->bufs[l->buf];
     int64_t bytes = b->size * sci_local_unit(e->store, l);
-    if (bytes == 0) bind(e, l->buf, LLVMConstNull(e->ptr), READ_ONLY);
-    else if (l->offset < 0) bind(e, l->buf, on_stack(e, bytes, b->hint), group++);
-    else slots[n++] = (slot){l, l->offset, l->offset + bytes, i};
+    if (bytes == 0)
+      bind(e, l->buf, LLVMConstNull(e->ptr), READ_ONLY);
+    else if (l->offset < 0)
+      bind(e, l->buf, on_stack(e, bytes, b->hint), group++);
+    else
+      slots[n++] = (slot){l, l->offset, l->offset + bytes, i};
   }
   qsort(slots, n, sizeof *slots, by_place);
   for (uint32_t i = 0; i < n;) {
@@ -147,8 +150,10 @@ void sci_llvm_emit_proc(sci_llvm_emitter *e, uint32_t index) {
     if (i < p->n_in) LLVMAddAttributeAtIndex(f, i + 1, attribute(e, "readonly", 0));
     const char *hint = i < n_params ? e->store->bufs[p->params[i]].hint : "w";
     if (e->names_shown && hint) LLVMSetValueName2(param, hint, strlen(hint));
-    if (i == n_params) e->workspace = param;
-    else bind(e, p->params[i], param, i < p->n_in ? READ_ONLY : group++);
+    if (i == n_params)
+      e->workspace = param;
+    else
+      bind(e, p->params[i], param, i < p->n_in ? READ_ONLY : group++);
   }
   finish_groups(e, bind_locals(e, p, group));
   sci_llvm_emit_block(e, p->body);

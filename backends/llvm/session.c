@@ -8,13 +8,15 @@
 
 #include "backends/llvm/llvm.h"
 
-/* Compilations share the lock, fork takes it alone: a child never inherits a lock of LLVM's that nobody is left to release. */
+/* Compilations share the lock, fork takes it alone: a child never inherits a lock of LLVM's that nobody is left to
+ * release. */
 static pthread_rwlock_t compiling;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static atomic_bool broken;
 
-/* LLVM's globals are never destroyed: that would happen in the order they came to life in, some in the middle of a compilation, and a thread
- * may still be compiling when the process ends. The linker gives this the name under which C++ registers destructors (CMakeLists.txt). */
+/* LLVM's globals are never destroyed: that would happen in the order they came to life in, some in the middle of a
+ * compilation, and a thread may still be compiling when the process ends. The linker gives this the name under which
+ * C++ registers destructors (CMakeLists.txt). */
 int sci_llvm_forget(void (*destructor)(void *), void *object, void *library);
 
 int sci_llvm_forget(void (*destructor)(void *), void *object, void *library) {
@@ -34,7 +36,8 @@ static void make_lock(void) {
   pthread_rwlockattr_t attr;
   pthread_rwlockattr_init(&attr);
 #ifdef __GLIBC__
-  pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP); /* compiling threads must not starve fork */
+  pthread_rwlockattr_setkind_np(
+      &attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP); /* compiling threads must not starve fork */
 #endif
   pthread_rwlock_init(&compiling, &attr);
   pthread_rwlockattr_destroy(&attr);
@@ -48,8 +51,9 @@ static void on_fatal(const char *reason) {
   longjmp(g->jump, 1);
 }
 
-/* Where many stores follow each other, joining their chains takes LLVM a third of the time of best code, more than linear in the length of the
- * block, and changes no byte of it. Only in an LLVM of our own, and one that is known to have the option: of another it would end the process. */
+/* Where many stores follow each other, joining their chains takes LLVM a third of the time of best code, more than
+ * linear in the length of the block, and changes no byte of it. Only in an LLVM of our own, and one that is known to
+ * have the option: of another it would end the process. */
 static void limit_chains(void) {
 #if !defined(SCALY_LLVM_SHARED) && LLVM_VERSION_MAJOR <= 20
   static const char *const options[] = {"scaly", "-combiner-tokenfactor-inline-limit=64"};

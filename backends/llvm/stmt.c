@@ -36,7 +36,8 @@ void sci_llvm_check(sci_llvm_emitter *e, LLVMValueRef at, uint64_t bytes, uint32
   LLVMValueRef f = LLVMGetNamedFunction(e->module, name);
   if (!f) f = LLVMAddFunction(e->module, name, type);
   for (uint32_t i = 0; i < n; i++) {
-    LLVMValueRef by = LLVMConstInt(e->i64, i * bytes, false), one = LLVMBuildGEP2(b, LLVMInt8TypeInContext(e->cx), at, &by, 1, "");
+    LLVMValueRef by = LLVMConstInt(e->i64, i * bytes, false),
+                 one = LLVMBuildGEP2(b, LLVMInt8TypeInContext(e->cx), at, &by, 1, "");
     LLVMBuildCall2(b, type, f, (LLVMValueRef[]){one, LLVMConstInt(e->i64, bytes, false)}, 2, "");
   }
 }
@@ -149,8 +150,8 @@ static void clamp_lanes(sci_llvm_emitter *e, const sci_loop *l, const chunks *c,
     e->lane_at[i] = i ? smaller(b, LLVMConstInt(e->i64, i, false), left) : LLVMConstInt(e->i64, 0, false);
 }
 
-/* The loop is entered without a test, its trip count being known and not zero; the test is at the end of the body. The block before
- * it stays open while the body is built, so that values of outer scopes can still be added to it. */
+/* The loop is entered without a test, its trip count being known and not zero; the test is at the end of the body. The
+ * block before it stays open while the body is built, so that values of outer scopes can still be added to it. */
 static void emit_trips(sci_llvm_emitter *e, const sci_loop *l, const chunks *form) {
   int64_t trips = sci_loop_trips(l);
   LLVMBuilderRef outer = sci_llvm_builder(e);
@@ -182,11 +183,13 @@ static void emit_trips(sci_llvm_emitter *e, const sci_loop *l, const chunks *for
   LLVMBasicBlockRef last = LLVMGetInsertBlock(b), before = LLVMGetInsertBlock(outer);
   LLVMBasicBlockRef after = LLVMAppendBasicBlockInContext(e->cx, e->function, "after");
   LLVMBuildCondBr(b, done, after, body);
-  LLVMAddIncoming(at, (LLVMValueRef[]){LLVMConstInt(e->i64, (uint64_t)l->start, true), next}, (LLVMBasicBlockRef[]){before, last}, 2);
+  LLVMAddIncoming(at, (LLVMValueRef[]){LLVMConstInt(e->i64, (uint64_t)l->start, true), next},
+                  (LLVMBasicBlockRef[]){before, last}, 2);
   sci_llvm_scope_close(e);
   for (size_t i = 0; i < list.n; i++) {
     const carried *c = &list.data[i];
-    LLVMAddIncoming(c->phi, (LLVMValueRef[]){c->before, e->names[c->name].value}, (LLVMBasicBlockRef[]){before, last}, 2);
+    LLVMAddIncoming(c->phi, (LLVMValueRef[]){c->before, e->names[c->name].value}, (LLVMBasicBlockRef[]){before, last},
+                    2);
   }
   e->kept.n = 0;
   e->chunk = chunk;
@@ -240,8 +243,10 @@ static void emit_chunks(sci_llvm_emitter *e, const sci_loop *l, int64_t width) {
     whole++;
   }
   by_chunk.stop = l->start + whole * by_chunk.step;
-  if (whole == 1) emit_chunk(e, l, l->start);
-  else emit_trips(e, &by_chunk, &c);
+  if (whole == 1)
+    emit_chunk(e, l, l->start);
+  else
+    emit_trips(e, &by_chunk, &c);
   if (rest && l->tail == SCI_TAIL_MASKED) emit_rest(e, l, trips - rest, rest);
   e->width = 0;
 }
@@ -250,9 +255,12 @@ static void emit_loop(sci_llvm_emitter *e, const sci_loop *l) {
   int64_t trips = sci_loop_trips(l);
   int width = sci_loop_lanes(l, e->program->target.lanes);
   if (trips == 0) return;
-  if (width > 1) emit_chunks(e, l, width);
-  else if (trips == 1) emit_once(e, l);
-  else emit_trips(e, l, NULL);
+  if (width > 1)
+    emit_chunks(e, l, width);
+  else if (trips == 1)
+    emit_once(e, l);
+  else
+    emit_trips(e, l, NULL);
 }
 
 void sci_llvm_emit_block(sci_llvm_emitter *e, sci_block block) {

@@ -21,12 +21,9 @@ static const struct {
   const char *name, *cpu;
   arch arch;
 } isas[] = {
-    [SC_ISA_GENERIC] = {"the generic target", HOST_CPU, HOST},
-    [SC_ISA_X86_64] = {"x86-64", "x86-64", X86},
-    [SC_ISA_X86_64_V3] = {"x86-64-v3", "x86-64-v3", X86},
-    [SC_ISA_X86_64_V4] = {"x86-64-v4", "x86-64-v4", X86},
-    [SC_ISA_ARMV8_A] = {"armv8-a", "generic", AARCH64},
-    [SC_ISA_ARMV7E_M] = {"armv7e-m", "cortex-m7", NO_ARCH},
+    [SC_ISA_GENERIC] = {"the generic target", HOST_CPU, HOST}, [SC_ISA_X86_64] = {"x86-64", "x86-64", X86},
+    [SC_ISA_X86_64_V3] = {"x86-64-v3", "x86-64-v3", X86},      [SC_ISA_X86_64_V4] = {"x86-64-v4", "x86-64-v4", X86},
+    [SC_ISA_ARMV8_A] = {"armv8-a", "generic", AARCH64},        [SC_ISA_ARMV7E_M] = {"armv7e-m", "cortex-m7", NO_ARCH},
 };
 
 #ifdef SCALY_LLVM_X86
@@ -60,16 +57,17 @@ static bool start_arch(arch a) {
   return false;
 }
 
-/* Features as LLVM is told them. Each name costs it some 10 microseconds, several times per module, so what the processor's level says
- * already is left out, and so is what no arithmetic uses. */
+/* Features as LLVM is told them. Each name costs it some 10 microseconds, several times per module, so what the
+ * processor's level says already is left out, and so is what no arithmetic uses. */
 static const char *const implied[] = {
     [SC_ISA_X86_64_V3] = ",sse3,ssse3,sse4.1,sse4.2,popcnt,cx16,sahf,avx,f16c,fma,avx2,bmi,bmi2,lzcnt,movbe,",
     [SC_ISA_X86_64_V4] = ",sse3,ssse3,sse4.1,sse4.2,popcnt,cx16,sahf,avx,f16c,fma,avx2,bmi,bmi2,lzcnt,movbe,"
                          "avx512f,avx512dq,avx512cd,avx512bw,avx512vl,",
     [SC_ISA_ARMV7E_M] = NULL,
 };
-static const char unused[] = ",aes,pclmul,sha,adx,gfni,vaes,vpclmulqdq,avx512ifma,avx512bitalg,avx512vpopcntdq,avx512vnni,avx512bf16,"
-                             "avx512vbmi,avx512vbmi2,avx512fp16,";
+static const char unused[] =
+    ",aes,pclmul,sha,adx,gfni,vaes,vpclmulqdq,avx512ifma,avx512bitalg,avx512vpopcntdq,avx512vnni,avx512bf16,"
+    "avx512vbmi,avx512vbmi2,avx512fp16,";
 
 static bool listed(const char *list, const char *name, size_t n) {
   for (const char *at = list; at && (at = strchr(at, ',')) && at[1]; at++)
@@ -90,7 +88,8 @@ static void spell_features(char *out, size_t size, const sc_target *t) {
   out[0] = 0;
   for (const char *f = t->features; *f;) {
     size_t n = strcspn(f, ",");
-    bool vector = n > 1 && listed(implied[SC_ISA_X86_64_V4], f + 1, n - 1), here = n > 1 && listed(implied[t->isa], f + 1, n - 1);
+    bool vector = n > 1 && listed(implied[SC_ISA_X86_64_V4], f + 1, n - 1),
+         here = n > 1 && listed(implied[t->isa], f + 1, n - 1);
     bool said = n > 1 && x86 && (listed(unused, f + 1, n - 1) || (vector && here == (f[0] == '+')));
     if (!said) put(out, size, f, n);
     f += n + (f[n] == ',');
@@ -158,16 +157,20 @@ const sci_llvm_machine *sci_llvm_machine_get(sci_env *env, const sc_target *targ
   if (native) {
     const sc_target *host = sci_target_host();
     if (a != HOST || target->isa > host->isa)
-      sci_fail(env, SC_ERR_ARGUMENT, "code for %s cannot run here: this machine is %s", isas[target->isa].name, isas[host->isa].name);
+      sci_fail(env, SC_ERR_ARGUMENT, "code for %s cannot run here: this machine is %s", isas[target->isa].name,
+               isas[host->isa].name);
   }
-  if (!start_arch(a)) sci_fail(env, SC_ERR_UNAVAILABLE, "this build of LLVM makes no code for %s", isas[target->isa].name);
+  if (!start_arch(a))
+    sci_fail(env, SC_ERR_UNAVAILABLE, "this build of LLVM makes no code for %s", isas[target->isa].name);
   kept *k = of_thread(env);
   sci_llvm_machine *m = &k->m[fast];
   if (!same(&k->target, target)) drop_machines(k);
   if (m->machine) return m;
   spell_features(k->features, sizeof k->features, target);
   k->target = *target;
-  m->triple = a == HOST ? LLVM_DEFAULT_TARGET_TRIPLE : a == X86 ? "x86_64-unknown-linux-gnu" : "aarch64-unknown-linux-gnu";
+  m->triple = a == HOST  ? LLVM_DEFAULT_TARGET_TRIPLE
+              : a == X86 ? "x86_64-unknown-linux-gnu"
+                         : "aarch64-unknown-linux-gnu";
   m->cpu = isas[target->isa].cpu;
   m->features = k->features;
   m->machine = make(m->triple, m->cpu, m->features, fast ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault);

@@ -1,8 +1,10 @@
-/* Owns the evaluation of scalar values: each is computed once, in the outermost scope that has its operands, when first needed.
+/* Owns the evaluation of scalar values: each is computed once, in the outermost scope that has its operands, when first
+ * needed.
  *
- * A value of constants, loop variables and immutable names is pure, so it is placed at the end of the outermost open scope where
- * all of them exist (before the loops opened since): that is legal because every loop emitted runs at least once, and no operation traps.
- * A value of a mutable name belongs to the moment it is used; it is kept until such a name changes. */
+ * A value of constants, loop variables and immutable names is pure, so it is placed at the end of the outermost open
+ * scope where all of them exist (before the loops opened since): that is legal because every loop emitted runs at least
+ * once, and no operation traps. A value of a mutable name belongs to the moment it is used; it is kept until such a
+ * name changes. */
 #include "backends/llvm/llvm.h"
 
 static const sci_llvm_scope *scope_at(const sci_llvm_emitter *e, uint32_t level) {
@@ -28,7 +30,8 @@ LLVMValueRef sci_llvm_const(sci_llvm_emitter *e, sc_dtype dtype, uint64_t bits) 
   return NULL;
 }
 
-/* The slot of a value that is there, or NULL. Names and variables are always there: the verifier saw their definitions. */
+/* The slot of a value that is there, or NULL. Names and variables are always there: the verifier saw their definitions.
+ */
 static const sci_llvm_slot *find(sci_llvm_emitter *e, sci_val v) {
   const sci_value *x = sci_value_at(e->store, v);
   switch ((sci_value_kind)x->kind) {
@@ -117,8 +120,10 @@ static LLVMValueRef cell(const sci_llvm_emitter *e, LLVMTypeRef type) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(e->cx);
   LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(e->function);
   LLVMValueRef first = LLVMGetFirstInstruction(entry);
-  if (first) LLVMPositionBuilderBefore(b, first);
-  else LLVMPositionBuilderAtEnd(b, entry);
+  if (first)
+    LLVMPositionBuilderBefore(b, first);
+  else
+    LLVMPositionBuilderAtEnd(b, entry);
   LLVMValueRef at = LLVMBuildAlloca(b, type, "");
   LLVMDisposeBuilder(b);
   return at;
@@ -155,16 +160,19 @@ static int64_t split_constant(const sci_llvm_emitter *e, sci_val *index) {
     *index = SCI_NIL;
     return (int64_t)x->bits;
   }
-  if (x->kind != SCI_V_OP || (x->op != SCI_OP_add && x->op != SCI_OP_sub) || !sci_val_is_const(e->store, x->args[1])) return 0;
+  if (x->kind != SCI_V_OP || (x->op != SCI_OP_add && x->op != SCI_OP_sub) || !sci_val_is_const(e->store, x->args[1]))
+    return 0;
   *index = x->args[0];
   int64_t k = (int64_t)sci_value_at(e->store, x->args[1])->bits;
   return x->op == SCI_OP_add ? k : -k;
 }
 
-LLVMValueRef sci_llvm_address(sci_llvm_emitter *e, sci_buf buf, sci_val index, LLVMTypeRef element, sci_llvm_storage *storage) {
+LLVMValueRef sci_llvm_address(sci_llvm_emitter *e, sci_buf buf, sci_val index, LLVMTypeRef element,
+                              sci_llvm_storage *storage) {
   int64_t offset;
   sci_buf owner = sci_storage(e->store, buf, &offset);
-  if (!e->storages[owner].base) e->storages[owner].base = sci_llvm_table(e, owner); /* everything else is bound by its procedure */
+  if (!e->storages[owner].base)
+    e->storages[owner].base = sci_llvm_table(e, owner); /* everything else is bound by its procedure */
   *storage = e->storages[owner];
   LLVMBuilderRef b = sci_llvm_builder(e);
   LLVMValueRef at = storage->base, i;

@@ -24,8 +24,8 @@ typedef struct sc_allocator {
   void *user;
 } sc_allocator;
 
-/* NULL: the C library's allocator. Returns NULL when memory for the context itself is missing. A context may be used by one thread at a
- * time; contexts are independent of each other. */
+/* NULL: the C library's allocator. Returns NULL when memory for the context itself is missing. A context may be used by
+ * one thread at a time; contexts are independent of each other. */
 SC_API sc_context *sc_context_create(const sc_allocator *allocator);
 
 /* Frees the context with all its expressions and functions. Kernels and modules made from them stay valid. */
@@ -51,11 +51,12 @@ SC_API const sc_diagnostic *sc_context_diagnostic(const sc_context *cx, size_t i
 SC_API void sc_context_clear_error(sc_context *cx);
 
 /* Drops every node that no live function and none of the `n` kept handles reaches, compacts the arena and
- * rewrites the kept handles in place (null handles stay null). All other handles become stale: using one is reported as SC_ERR_STALE. */
+ * rewrites the kept handles in place (null handles stay null). All other handles become stale: using one is reported as
+ * SC_ERR_STALE. */
 SC_API sc_status sc_context_collect(sc_context *cx, sc_expr *keep, size_t n);
 
-SC_API size_t sc_context_node_count(const sc_context *cx);   /* nodes alive */
-SC_API size_t sc_context_memory(const sc_context *cx);       /* bytes held from the allocator */
+SC_API size_t sc_context_node_count(const sc_context *cx); /* nodes alive */
+SC_API size_t sc_context_memory(const sc_context *cx);     /* bytes held from the allocator */
 
 SC_END_DECLS
 

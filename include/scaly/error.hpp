@@ -17,10 +17,13 @@ class error : public std::runtime_error {
 public:
   error(sc_status status, const std::string &message) : std::runtime_error(message), status_(status) {}
   explicit error(const sc_diagnostic &d)
-      : std::runtime_error(d.message), status_(d.status), file_(d.file ? d.file : ""), line_(d.line), column_(d.column) {}
+      : std::runtime_error(d.message), status_(d.status), file_(d.file ? d.file : ""), line_(d.line),
+        column_(d.column) {}
 
   sc_status status() const noexcept { return status_; }
-  const std::string &file() const noexcept { return file_; } /* empty, and line and column 0, when the problem is in no text */
+  const std::string &file() const noexcept {
+    return file_;
+  } /* empty, and line and column 0, when the problem is in no text */
   int line() const noexcept { return line_; }
   int column() const noexcept { return column_; }
 
@@ -35,7 +38,9 @@ namespace detail {
 /* Throws the first recorded problem and clears it, so that the next failure is reported as its own. */
 [[noreturn]] inline void fail(sc_context *cx) {
   const sc_diagnostic *d = cx ? sc_context_error(cx) : nullptr;
-  if (!d) throw error(cx ? SC_ERR_MEMORY : SC_ERR_STALE, cx ? "out of memory" : "an expression or function without a context");
+  if (!d)
+    throw error(cx ? SC_ERR_MEMORY : SC_ERR_STALE,
+                cx ? "out of memory" : "an expression or function without a context");
   error e(*d);
   sc_context_clear_error(cx);
   throw e;
@@ -83,21 +88,11 @@ private:
 };
 
 template <class T> struct dtype_of;
-template <> struct dtype_of<double> {
-  static constexpr sc_dtype value = SC_FLOAT64;
-};
-template <> struct dtype_of<float> {
-  static constexpr sc_dtype value = SC_FLOAT32;
-};
-template <> struct dtype_of<std::int64_t> {
-  static constexpr sc_dtype value = SC_INT64;
-};
-template <> struct dtype_of<std::int32_t> {
-  static constexpr sc_dtype value = SC_INT32;
-};
-template <> struct dtype_of<std::uint8_t> {
-  static constexpr sc_dtype value = SC_BOOL;
-};
+template <> struct dtype_of<double> { static constexpr sc_dtype value = SC_FLOAT64; };
+template <> struct dtype_of<float> { static constexpr sc_dtype value = SC_FLOAT32; };
+template <> struct dtype_of<std::int64_t> { static constexpr sc_dtype value = SC_INT64; };
+template <> struct dtype_of<std::int32_t> { static constexpr sc_dtype value = SC_INT32; };
+template <> struct dtype_of<std::uint8_t> { static constexpr sc_dtype value = SC_BOOL; };
 
 } // namespace detail
 

@@ -21,10 +21,11 @@ SC_API sc_expr sc_input_nodiff(sc_context *cx, const char *name, sc_dtype dtype,
 
 /* A constant tensor; `data` holds its elements row-major in the C type of `dtype` (bool: uint8_t). */
 SC_API sc_expr sc_const(sc_context *cx, sc_dtype dtype, int rank, const int64_t *shape, const void *data);
-SC_API sc_expr sc_scalar(sc_context *cx, double value);                      /* float64 scalar */
-SC_API sc_expr sc_number(sc_context *cx, sc_dtype dtype, double value);      /* scalar of any dtype, converted as sc_cast does */
-SC_API sc_expr sc_integer(sc_context *cx, sc_dtype dtype, int64_t value);    /* exact for int64 */
-SC_API sc_expr sc_like(sc_expr a, double value);                             /* scalar of a's dtype: sc_add(x, sc_like(x, 1)) */
+SC_API sc_expr sc_scalar(sc_context *cx, double value); /* float64 scalar */
+SC_API sc_expr sc_number(sc_context *cx, sc_dtype dtype,
+                         double value); /* scalar of any dtype, converted as sc_cast does */
+SC_API sc_expr sc_integer(sc_context *cx, sc_dtype dtype, int64_t value); /* exact for int64 */
+SC_API sc_expr sc_like(sc_expr a, double value); /* scalar of a's dtype: sc_add(x, sc_like(x, 1)) */
 SC_API sc_expr sc_full(sc_context *cx, sc_dtype dtype, int rank, const int64_t *shape, double value);
 SC_API sc_expr sc_zeros(sc_context *cx, sc_dtype dtype, int rank, const int64_t *shape);
 SC_API sc_expr sc_ones(sc_context *cx, sc_dtype dtype, int rank, const int64_t *shape);
@@ -41,7 +42,8 @@ SC_API sc_expr sc_mul(sc_expr a, sc_expr b);
 SC_API sc_expr sc_div(sc_expr a, sc_expr b);
 /* A constant exponent of small magnitude becomes multiplications, divisions or square roots. */
 SC_API sc_expr sc_pow(sc_expr a, sc_expr b);
-SC_API sc_expr sc_fmod(sc_expr a, sc_expr b); /* remainder of the truncated quotient, sign of a; integers: x fmod 0 is x */
+SC_API sc_expr sc_fmod(sc_expr a,
+                       sc_expr b); /* remainder of the truncated quotient, sign of a; integers: x fmod 0 is x */
 SC_API sc_expr sc_hypot(sc_expr a, sc_expr b);
 SC_API sc_expr sc_sin(sc_expr a);
 SC_API sc_expr sc_cos(sc_expr a);
@@ -176,7 +178,8 @@ SC_API int64_t sc_expr_size(sc_expr a);         /* number of elements */
 SC_API bool sc_expr_diff(sc_expr a);
 SC_API const char *sc_expr_name(sc_expr a);       /* an input's name, else NULL */
 SC_API const void *sc_expr_const_data(sc_expr a); /* a constant's elements, else NULL */
-/* The attributes of a node as the assembly text has them ("{axes=[0]}"); "" when it has none. NULL on failure; free with sc_string_free. */
+/* The attributes of a node as the assembly text has them ("{axes=[0]}"); "" when it has none. NULL on failure; free
+ * with sc_string_free. */
 SC_API char *sc_expr_attributes(sc_expr a);
 SC_API void sc_string_free(sc_context *cx, char *text);
 

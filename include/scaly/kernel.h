@@ -24,7 +24,8 @@ enum {
 /* How much work goes into the code. All tiers give the same bits, NaN payloads apart.
  *   fast  quick code generation, no register allocation to speak of: for the first call
  *   best  for the steady state
- *   auto  best at once where that takes about a millisecond; else fast, and best on a background thread, swapped in when it is ready */
+ *   auto  best at once where that takes about a millisecond; else fast, and best on a background thread, swapped in
+ * when it is ready */
 typedef enum sc_tier { SC_TIER_AUTO = 0, SC_TIER_FAST, SC_TIER_BEST } sc_tier;
 
 enum {
@@ -37,44 +38,51 @@ typedef struct sc_jit_options {
   const char *plugin_dir;        /* where libscaly-llvm.so is; NULL: beside the library, then the install prefix */
   sc_tier tier;
 
-  /* sc_jit only: compiles what these derive from the function (sc_function_derive with these options) instead of the function itself. A hit
-   * in the cache then derives nothing. */
+  /* sc_jit only: compiles what these derive from the function (sc_function_derive with these options) instead of the
+   * function itself. A hit in the cache then derives nothing. */
   const sc_request *requests;
   size_t n_requests;
   const sc_options *derive;
 
-  /* The folder of the cache (scaly/cache.h); NULL: none. What it has is loaded instead of being compiled, without LLVM; what was compiled
-   * for the best tier is put there. In this process, kernels of the same function and options share their code. Tier fast goes past it. */
+  /* The folder of the cache (scaly/cache.h); NULL: none. What it has is loaded instead of being compiled, without LLVM;
+   * what was compiled for the best tier is put there. In this process, kernels of the same function and options share
+   * their code. Tier fast goes past it. */
   const char *cache_dir;
-  bool rebuild; /* compile in any case, and replace what the cache has */
+  bool rebuild;   /* compile in any case, and replace what the cache has */
   unsigned names; /* SC_NAMES_*: which tools are told what the code is called */
-  /* Every load and store of the code is checked by AddressSanitizer, so that a buffer which is too short, or gone, is reported where it is
-   * accessed. The program must be built with -fsanitize=address: SC_ERR_UNAVAILABLE if not. For debugging: such code is several times
-   * slower, and goes past the cache. */
+  /* Every load and store of the code is checked by AddressSanitizer, so that a buffer which is too short, or gone, is
+   * reported where it is accessed. The program must be built with -fsanitize=address: SC_ERR_UNAVAILABLE if not. For
+   * debugging: such code is several times slower, and goes past the cache. */
   bool asan;
 } sc_jit_options;
 
-/* Threads of this process that compile in the background, 0 to 16; 1 unless set. With 0, tier `auto` compiles its best code at once.
- * They are started when there is work for them and joined at exit; work nobody has begun by then is dropped. */
+/* Threads of this process that compile in the background, 0 to 16; 1 unless set. With 0, tier `auto` compiles its best
+ * code at once. They are started when there is work for them and joined at exit; work nobody has begun by then is
+ * dropped. */
 SC_API sc_status sc_jit_set_threads(int n);
 
-/* Compiles in process through LLVM. NULL on failure: SC_ERR_UNAVAILABLE when this build or installation has no LLVM plugin. */
+/* Compiles in process through LLVM. NULL on failure: SC_ERR_UNAVAILABLE when this build or installation has no LLVM
+ * plugin. */
 SC_API sc_kernel *sc_jit(const sc_function *f, const sc_jit_options *options);
 SC_API sc_kernel *sc_jit_program(const sc_program *p, const sc_jit_options *options);
 
-/* Compiles n functions in one module, cheaper than one by one: out[i] is the kernel of fs[i]. All of one context. On failure out is all NULL. */
+/* Compiles n functions in one module, cheaper than one by one: out[i] is the kernel of fs[i]. All of one context. On
+ * failure out is all NULL. */
 SC_API sc_status sc_jit_batch(const sc_function *const *fs, size_t n, const sc_jit_options *options, sc_kernel **out);
 
-/* What the LLVM backend makes of the program, as bytes. `*size` excludes the terminating zero. Free with sc_string_free. */
+/* What the LLVM backend makes of the program, as bytes. `*size` excludes the terminating zero. Free with
+ * sc_string_free. */
 SC_API char *sc_emit_llvm(const sc_program *p, sc_emit kind, const sc_jit_options *options, size_t *size);
 
 typedef struct sc_cc_options {
   const char *const *compiler; /* argv prefix, NULL-terminated, e.g. {"gcc", NULL} or {"zig", "cc", NULL} */
   const char *const *flags;    /* NULL-terminated; NULL: {"-O2", NULL} */
-  sc_dialect dialect;          /* gnu needs vector extensions of the compiler; c compiles anywhere, with loops over lanes, and without vector math */
-  const char *temp_dir;        /* NULL: "/tmp" */
+  sc_dialect dialect;   /* gnu needs vector extensions of the compiler; c compiles anywhere, with loops over lanes, and
+                           without vector math */
+  const char *temp_dir; /* NULL: "/tmp" */
   const sc_lower_options *lower;
-  /* As in sc_jit_options. The library is kept with the source it was made of, and belongs to the compiler as it is: its path, size and time. */
+  /* As in sc_jit_options. The library is kept with the source it was made of, and belongs to the compiler as it is: its
+   * path, size and time. */
   const char *cache_dir;
   bool rebuild;
 } sc_cc_options;
@@ -92,11 +100,12 @@ SC_API void sc_kernel_release(sc_kernel *k); /* frees the code with the last ref
 SC_API int sc_kernel_call(sc_kernel *k, const void *const *arg, void *const *res, void *w);
 /* The best code there is now. What an earlier call returned stays valid as long as the kernel. */
 SC_API sc_entry sc_kernel_entry(const sc_kernel *k);
-/* Waits until nothing is being compiled for the kernel in the background. Anything but SC_OK: that failed, and the fast code stays. */
+/* Waits until nothing is being compiled for the kernel in the background. Anything but SC_OK: that failed, and the fast
+ * code stays. */
 SC_API sc_status sc_kernel_wait(sc_kernel *k);
 SC_API sc_tier sc_kernel_tier(const sc_kernel *k); /* of the code there is now: fast or best */
-/* Why the cache could not be used for the kernel as asked (an unwritable folder, code that cannot be stored); NULL: nothing to tell. What is
- * compiled in the background is stored when it is ready. */
+/* Why the cache could not be used for the kernel as asked (an unwritable folder, code that cannot be stored); NULL:
+ * nothing to tell. What is compiled in the background is stored when it is ready. */
 SC_API const char *sc_kernel_warning(const sc_kernel *k);
 SC_API size_t sc_kernel_workspace_bytes(const sc_kernel *k);
 SC_API size_t sc_kernel_code_bytes(const sc_kernel *k);

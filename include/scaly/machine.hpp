@@ -1,5 +1,5 @@
-/* The part of the C++17 interface that is about the machine: processors, vector math libraries, the cache of compiled code, and the names of
- * the C enumerations. scaly/scaly.hpp includes it. */
+/* The part of the C++17 interface that is about the machine: processors, vector math libraries, the cache of compiled
+ * code, and the names of the C enumerations. scaly/scaly.hpp includes it. */
 #ifndef SCALY_MACHINE_HPP
 #define SCALY_MACHINE_HPP
 
@@ -37,7 +37,8 @@ inline std::string vector_library_version(const std::string &library) {
 
 /* ---- the cache of compiled code ---- */
 
-/* The folder that sc_jit_options::cache_dir and sc_cc_options::cache_dir name; see scaly/cache.h for what is trusted. Errors throw. */
+/* The folder that sc_jit_options::cache_dir and sc_cc_options::cache_dir name; see scaly/cache.h for what is trusted.
+ * Errors throw. */
 class cache {
 public:
   explicit cache(std::string dir) : dir_(std::move(dir)) {}

@@ -11,12 +11,13 @@ typedef struct sc_program sc_program;
 
 typedef enum sc_rounding { SC_ROUNDING_DEFAULT = 0, SC_ROUNDING_STRICT } sc_rounding;
 
-/* Vector math libraries that lanes of a math function may call, subject to vector_accuracy: the largest error, in units in the last place,
- * that a routine may have over all its arguments. */
+/* Vector math libraries that lanes of a math function may call, subject to vector_accuracy: the largest error, in units
+ * in the last place, that a routine may have over all its arguments. */
 typedef enum sc_vector_libm {
-  SC_VECTOR_LIBM_AUTO = 0, /* code that runs here: of what this machine has, the fastest routine for each function; exported C: none */
-  SC_VECTOR_LIBM_NONE,     /* each lane calls scalar libm */
-  SC_VECTOR_LIBM_GLIBC,    /* libmvec */
+  SC_VECTOR_LIBM_AUTO =
+      0, /* code that runs here: of what this machine has, the fastest routine for each function; exported C: none */
+  SC_VECTOR_LIBM_NONE,  /* each lane calls scalar libm */
+  SC_VECTOR_LIBM_GLIBC, /* libmvec */
   SC_VECTOR_LIBM_SLEEF,
 } sc_vector_libm;
 
@@ -28,11 +29,11 @@ typedef struct sc_lower_options {
   const sc_target *target; /* NULL: the host */
   sc_rounding rounding;
   sc_vector_libm vector_libm;
-  double vector_accuracy;  /* ULP; 0: 4 */
-  bool verify_each;        /* run the program verifier after every pass, not only after lowering */
-  const char *passes;      /* NULL: the pipeline; "-name,-name" switches passes off; "none": no passes at all */
-  int64_t bisect;          /* n > 0: stop after the first n pass runs; 0: no limit; negative: no passes */
-  const char *dump_after;  /* a pass name, "lower" or "all"; NULL: none */
+  double vector_accuracy; /* ULP; 0: 4 */
+  bool verify_each;       /* run the program verifier after every pass, not only after lowering */
+  const char *passes;     /* NULL: the pipeline; "-name,-name" switches passes off; "none": no passes at all */
+  int64_t bisect;         /* n > 0: stop after the first n pass runs; 0: no limit; negative: no passes */
+  const char *dump_after; /* a pass name, "lower" or "all"; NULL: none */
   sc_dump_fn dump;
   void *dump_user;
 } sc_lower_options;
@@ -55,7 +56,8 @@ SC_API sc_context *sc_program_context(const sc_program *p);
 SC_API sc_status sc_program_verify(const sc_program *p);
 
 typedef struct sc_program_stats {
-  int64_t operations;  /* scalar operations executed by one call, loops counted by their trips; index arithmetic not counted */
+  int64_t operations; /* scalar operations executed by one call, loops counted by their trips; index arithmetic not
+                         counted */
   int64_t statements, loops, procedures, math_calls;
   int64_t vector_loops; /* of the loops: those that run in lanes */
   int64_t loads, stores;

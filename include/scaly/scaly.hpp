@@ -6,15 +6,18 @@
  *   scaly::kernel k = f.gradient("y", "x").jit();
  *   std::vector<double> g = k({{1, 2, 3}})[0];
  *
- * Errors. Operators have no place for a status, so every failure is thrown, as scaly::error with the status, the message and, for text, the
- * place; after a throw the context is as it was before the call. Only std::bad_alloc comes besides (from containers). Destructors do not throw.
+ * Errors. Operators have no place for a status, so every failure is thrown, as scaly::error with the status, the
+ * message and, for text, the place; after a throw the context is as it was before the call. Only std::bad_alloc comes
+ * besides (from containers). Destructors do not throw.
  *
- * Ownership. context, program, c_module, sparsity and coloring own what they wrap and can be moved, not copied; kernel counts references and can
- * be copied. expr and function are small views of what the context owns: copy them freely, and do not use them after their context. A
- * context belongs to one thread at a time; a kernel may be called from any number of them.
+ * Ownership. context, program, c_module, sparsity and coloring own what they wrap and can be moved, not copied; kernel
+ * counts references and can be copied. expr and function are small views of what the context owns: copy them freely,
+ * and do not use them after their context. A context belongs to one thread at a time; a kernel may be called from any
+ * number of them.
  *
- * Shapes are lists of extents, values row-major, as everywhere; the C headers have the meaning of every operation. get() gives the C handle of
- * anything, so both interfaces mix. Names and options that need no wrapper are the C ones: sc_dtype, sc_layout, sc_c_options, ... */
+ * Shapes are lists of extents, values row-major, as everywhere; the C headers have the meaning of every operation.
+ * get() gives the C handle of anything, so both interfaces mix. Names and options that need no wrapper are the C ones:
+ * sc_dtype, sc_layout, sc_c_options, ... */
 #ifndef SCALY_SCALY_HPP
 #define SCALY_SCALY_HPP
 
@@ -38,7 +41,8 @@ using shape_t = std::vector<std::int64_t>;
 /* A single position, which drops the axis; span(a, b) and all keep it. Negative positions count from the end. */
 struct index {
   sc_range range;
-  template <class I, class = std::enable_if_t<std::is_integral_v<I>>> index(I i) : range{static_cast<std::int64_t>(i), 0, 0} {}
+  template <class I, class = std::enable_if_t<std::is_integral_v<I>>>
+  index(I i) : range{static_cast<std::int64_t>(i), 0, 0} {}
   explicit index(sc_range r) : range(r) {}
 };
 inline index span(std::int64_t start, std::int64_t stop, std::int64_t step = 1) {
@@ -86,7 +90,8 @@ public:
   std::string attributes() const { return detail::taken(h_.cx, sc_expr_attributes(h_)); }
 
   expr operator[](std::int64_t i) const { return {h_.cx, sc_at(h_, i)}; } /* along the first axis */
-  template <class... Index> expr operator()(Index... entries) const {     /* x(0, all, span(1, 3)); missing entries: whole axes */
+  template <class... Index>
+  expr operator()(Index... entries) const { /* x(0, all, span(1, 3)); missing entries: whole axes */
     const sc_range r[] = {index(entries).range...};
     return {h_.cx, sc_slice(h_, static_cast<int>(sizeof...(entries)), r)};
   }
@@ -103,8 +108,12 @@ public:
   expr scatter(const std::vector<std::int64_t> &indices, const shape_t &s) const {
     return {h_.cx, sc_scatter(h_, indices.data(), static_cast<int>(s.size()), s.data())};
   }
-  expr index_add(expr values, const std::vector<std::int64_t> &at) const { return {h_.cx, sc_index_add(h_, values.h_, at.data())}; }
-  expr index_set(expr values, const std::vector<std::int64_t> &at) const { return {h_.cx, sc_index_set(h_, values.h_, at.data())}; }
+  expr index_add(expr values, const std::vector<std::int64_t> &at) const {
+    return {h_.cx, sc_index_add(h_, values.h_, at.data())};
+  }
+  expr index_set(expr values, const std::vector<std::int64_t> &at) const {
+    return {h_.cx, sc_index_set(h_, values.h_, at.data())};
+  }
   expr repmat(std::int64_t rows, std::int64_t cols) const { return {h_.cx, sc_repmat(h_, rows, cols)}; }
   expr stop_gradient() const { return {h_.cx, sc_stop_gradient(h_)}; }
   expr with_hint(sc_hint hint) const { return {h_.cx, sc_with_hint(h_, hint)}; }
@@ -146,10 +155,10 @@ inline bool same(expr a, expr b) {
     return name(a, b);                                                                                                 \
   }
 #define SCALY_ASSIGNMENT(symbol)                                                                                       \
-  inline expr &operator symbol##=(expr & a, expr b) {                                                                  \
+  inline expr &operator symbol##=(expr &a, expr b) {                                                                   \
     return a = a symbol b;                                                                                             \
   }                                                                                                                    \
-  inline expr &operator symbol##=(expr & a, double b) {                                                                \
+  inline expr &operator symbol##=(expr &a, double b) {                                                                 \
     return a = a symbol b;                                                                                             \
   }
 
@@ -322,7 +331,8 @@ struct pattern {
   std::vector<std::int32_t> outer, inner;
 
   pattern() = default;
-  pattern(sc_layout l, std::int64_t rows, std::int64_t cols, std::vector<std::int32_t> outer_, std::vector<std::int32_t> inner_)
+  pattern(sc_layout l, std::int64_t rows, std::int64_t cols, std::vector<std::int32_t> outer_,
+          std::vector<std::int32_t> inner_)
       : layout(l), nrow(rows), ncol(cols), outer(std::move(outer_)), inner(std::move(inner_)) {}
   explicit pattern(const sc_pattern &p) : layout(p.layout), nrow(p.nrow), ncol(p.ncol) {
     const std::int64_t n = p.layout == SC_CSC ? p.ncol + 1 : p.layout == SC_CSR ? p.nrow + 1 : p.nnz;
@@ -380,20 +390,23 @@ public:
   }
 
   /* As sc_kernel_call; allocates nothing, never throws, returns SC_KERNEL_*. */
-  int call(const void *const *arg, void *const *res, void *w = nullptr) const noexcept { return sc_kernel_call(k_, arg, res, w); }
+  int call(const void *const *arg, void *const *res, void *w = nullptr) const noexcept {
+    return sc_kernel_call(k_, arg, res, w);
+  }
 
   /* Elements of every input in, of every output (stored values when sparse) out, all of one C++ type. */
   template <class T = double> std::vector<std::vector<T>> operator()(const std::vector<std::vector<T>> &in) const {
     if (in.size() != input_count())
-      throw error(SC_ERR_ARGUMENT, name() + ": " + std::to_string(in.size()) + " inputs instead of " + std::to_string(input_count()));
+      throw error(SC_ERR_ARGUMENT,
+                  name() + ": " + std::to_string(in.size()) + " inputs instead of " + std::to_string(input_count()));
     std::vector<const void *> arg;
     std::vector<void *> res;
     std::vector<std::vector<T>> out;
     for (std::size_t i = 0; i < in.size(); i++) {
       check_port<T>(input(i));
       if (static_cast<std::int64_t>(in[i].size()) != input(i).count)
-        throw error(SC_ERR_SHAPE, name() + ": " + std::to_string(in[i].size()) + " values for " + input(i).name + ", which has " +
-                                      std::to_string(input(i).count));
+        throw error(SC_ERR_SHAPE, name() + ": " + std::to_string(in[i].size()) + " values for " + input(i).name +
+                                      ", which has " + std::to_string(input(i).count));
       arg.push_back(in[i].data());
     }
     for (std::size_t i = 0; i < output_count(); i++) {
@@ -401,7 +414,8 @@ public:
       out.emplace_back(static_cast<std::size_t>(output(i).count));
     }
     for (std::vector<T> &o : out) res.push_back(o.data());
-    if (int code = call(arg.data(), res.data())) throw error(SC_ERR_ARGUMENT, name() + ": the call failed with code " + std::to_string(code));
+    if (int code = call(arg.data(), res.data()))
+      throw error(SC_ERR_ARGUMENT, name() + ": the call failed with code " + std::to_string(code));
     return out;
   }
   std::vector<std::vector<double>> operator()(std::initializer_list<std::vector<double>> in) const {
@@ -416,7 +430,8 @@ private:
   sc_kernel *k_;
 };
 
-/* Exported C: source and header as texts. Outlives its context. (A class called module would be a keyword from C++20 on.) */
+/* Exported C: source and header as texts. Outlives its context. (A class called module would be a keyword from C++20
+ * on.) */
 class c_module : public detail::owner<sc_module, sc_module_destroy> {
 public:
   using owner::owner;
@@ -449,7 +464,9 @@ public:
   program optimize(const sc_lower_options &options = {}) const {
     return program(detail::checked(context(), sc_program_optimize(get(), &options)));
   }
-  kernel jit(const sc_jit_options &options = {}) const { return kernel(detail::checked(context(), sc_jit_program(get(), &options))); }
+  kernel jit(const sc_jit_options &options = {}) const {
+    return kernel(detail::checked(context(), sc_jit_program(get(), &options)));
+  }
   kernel compile_cc(const sc_cc_options &options) const {
     return kernel(detail::checked(context(), sc_compile_cc_program(get(), &options)));
   }
@@ -457,7 +474,8 @@ public:
     return c_module(detail::checked(context(), sc_render_c_program(get(), &options)));
   }
   c_module render_llvm(sc_emit kind, const sc_c_options &options = {}, const std::string &plugin_dir = "") const {
-    return c_module(detail::checked(context(), sc_render_llvm_program(get(), &options, kind, detail::c_str_or_null(plugin_dir))));
+    return c_module(
+        detail::checked(context(), sc_render_llvm_program(get(), &options, kind, detail::c_str_or_null(plugin_dir))));
   }
   /* LLVM text, assembly, an object or bitcode, as bytes. */
   std::string emit_llvm(sc_emit kind, const sc_jit_options &options = {}) const {
@@ -513,14 +531,17 @@ public:
                     const std::vector<std::int64_t> &strides, std::size_t output = 0) const {
     if (starts.size() != args.size() || strides.size() != args.size())
       throw error(SC_ERR_ARGUMENT, name() + ": a start and a stride per argument are needed");
-    return {context(), sc_vmap_windows(f_, length, detail::handles(args).data(), args.size(), starts.data(), strides.data(), output)};
+    return {context(), sc_vmap_windows(f_, length, detail::handles(args).data(), args.size(), starts.data(),
+                                       strides.data(), output)};
   }
 
   /* Derivatives; requests as text: "y", "grad:y:x", "spjac:eq:x+u", "sphess:f:x:lower". */
-  function derive(const std::vector<std::string> &requests, const std::string &as = "", const sc_options &options = {}) const {
+  function derive(const std::vector<std::string> &requests, const std::string &as = "",
+                  const sc_options &options = {}) const {
     return derive(parse_requests(requests), as, options);
   }
-  function derive(const std::vector<sc_request> &requests, const std::string &as = "", const sc_options &options = {}) const {
+  function derive(const std::vector<sc_request> &requests, const std::string &as = "",
+                  const sc_options &options = {}) const {
     return made(sc_function_derive(f_, detail::c_str_or_null(as), requests.data(), requests.size(), &options));
   }
   function gradient(const std::string &of, const std::string &wrt, const sc_options &options = {}) const {
@@ -538,7 +559,8 @@ public:
   /* `of` empty: of the Lagrangian. */
   sparsity hessian_sparsity(const std::string &of, const std::string &wrt, sc_triangle triangle = SC_TRIANGLE_FULL,
                             sc_layout layout = SC_CSC) const {
-    return sparsity(detail::checked(context(), sc_sparsity_hessian(f_, detail::c_str_or_null(of), wrt.c_str(), triangle, layout)));
+    return sparsity(
+        detail::checked(context(), sc_sparsity_hessian(f_, detail::c_str_or_null(of), wrt.c_str(), triangle, layout)));
   }
   /* A copy whose derivatives are what jvp or vjp compute; one may be none. */
   function custom_derivative(function jvp, function vjp, const sc_pattern *pattern = nullptr) const {
@@ -552,8 +574,12 @@ public:
     return reports;
   }
 
-  program lower(const sc_lower_options &options = {}) const { return program(detail::checked(context(), sc_lower(f_, &options))); }
-  kernel jit(const sc_jit_options &options = {}) const { return kernel(detail::checked(context(), sc_jit(f_, &options))); }
+  program lower(const sc_lower_options &options = {}) const {
+    return program(detail::checked(context(), sc_lower(f_, &options)));
+  }
+  kernel jit(const sc_jit_options &options = {}) const {
+    return kernel(detail::checked(context(), sc_jit(f_, &options)));
+  }
   /* What requests derive, compiled at once: with a cache that has it, nothing is derived. */
   kernel jit(const std::vector<std::string> &requests, sc_jit_options options = {}) const {
     const std::vector<sc_request> parsed = parse_requests(requests);
@@ -561,8 +587,12 @@ public:
     options.n_requests = parsed.size();
     return jit(options);
   }
-  kernel compile_cc(const sc_cc_options &options) const { return kernel(detail::checked(context(), sc_compile_cc(f_, &options))); }
-  c_module render_c(const sc_c_options &options = {}) const { return c_module(detail::checked(context(), sc_render_c(f_, &options))); }
+  kernel compile_cc(const sc_cc_options &options) const {
+    return kernel(detail::checked(context(), sc_compile_cc(f_, &options)));
+  }
+  c_module render_c(const sc_c_options &options = {}) const {
+    return c_module(detail::checked(context(), sc_render_c(f_, &options)));
+  }
   c_module render_llvm(sc_emit kind, const sc_c_options &options = {}, const std::string &plugin_dir = "") const {
     return c_module(detail::checked(context(), sc_render_llvm(f_, &options, kind, detail::c_str_or_null(plugin_dir))));
   }
@@ -627,10 +657,14 @@ public:
     std::int64_t size = 1;
     for (std::int64_t n : shape) size *= n;
     if (size != static_cast<std::int64_t>(values.size()))
-      throw error(SC_ERR_SHAPE, "constant: " + std::to_string(values.size()) + " values for " + std::to_string(size) + " elements");
-    return wrap(sc_const(get(), detail::dtype_of<T>::value, static_cast<int>(shape.size()), shape.data(), values.data()));
+      throw error(SC_ERR_SHAPE,
+                  "constant: " + std::to_string(values.size()) + " values for " + std::to_string(size) + " elements");
+    return wrap(
+        sc_const(get(), detail::dtype_of<T>::value, static_cast<int>(shape.size()), shape.data(), values.data()));
   }
-  template <class T> expr constant(const std::vector<T> &values) { return constant(values, {static_cast<std::int64_t>(values.size())}); }
+  template <class T> expr constant(const std::vector<T> &values) {
+    return constant(values, {static_cast<std::int64_t>(values.size())});
+  }
   expr constant(std::initializer_list<double> values) { return constant(std::vector<double>(values)); }
   expr scalar(double value) { return wrap(sc_scalar(get(), value)); }
   expr number(sc_dtype dtype, double value) { return wrap(sc_number(get(), dtype, value)); }
@@ -658,14 +692,17 @@ public:
       if (n.sparse) patterns.push_back(n.sparse->view());
       out.push_back({n.name.c_str(), n.value.get(), n.sparse ? &patterns.back() : nullptr});
     }
-    return function(detail::checked(get(), sc_function_create(get(), name.c_str(), in.data(), in.size(), out.data(), out.size())));
+    return function(
+        detail::checked(get(), sc_function_create(get(), name.c_str(), in.data(), in.size(), out.data(), out.size())));
   }
 
-  /* The functions of a text, in its order. On any problem throws the first one; diagnostics() has all of them until the next failure. */
+  /* The functions of a text, in its order. On any problem throws the first one; diagnostics() has all of them until the
+   * next failure. */
   std::vector<function> parse(std::string_view text, const std::string &file = "") {
     const text_owner m = read(text, file);
     std::vector<function> list;
-    for (std::size_t i = 0; i < sc_module_text_count(m.get()); i++) list.emplace_back(sc_module_text_function(m.get(), i));
+    for (std::size_t i = 0; i < sc_module_text_count(m.get()); i++)
+      list.emplace_back(sc_module_text_function(m.get(), i));
     return list;
   }
   /* One of them: by name, or the last one. */
@@ -675,7 +712,8 @@ public:
   }
   const std::vector<error> &diagnostics() const noexcept { return problems_; }
   program parse_program(std::string_view text, const std::string &file = "") {
-    return program(detail::checked(get(), sc_parse_program(get(), text.data(), text.size(), detail::c_str_or_null(file))));
+    return program(
+        detail::checked(get(), sc_parse_program(get(), text.data(), text.size(), detail::c_str_or_null(file))));
   }
 
   coloring color_jacobian(const sc_pattern &p, const sc_coloring_options &options = {}) {
@@ -685,12 +723,14 @@ public:
     return coloring(detail::checked(get(), sc_coloring_hessian(get(), &p, &options)));
   }
 
-  /* Checks an exported module on disk; throws its first problem, all are in diagnostics(). Returns the number of entries. */
+  /* Checks an exported module on disk; throws its first problem, all are in diagnostics(). Returns the number of
+   * entries. */
   std::size_t check_module(const std::string &path, const std::string &plugin_dir = "") {
     problems_.clear();
     std::size_t entries = 0;
     if (sc_check_module(get(), path.c_str(), detail::c_str_or_null(plugin_dir), &entries) == SC_OK) return entries;
-    for (std::size_t i = 0; i < sc_context_diagnostic_count(get()); i++) problems_.emplace_back(*sc_context_diagnostic(get(), i));
+    for (std::size_t i = 0; i < sc_context_diagnostic_count(get()); i++)
+      problems_.emplace_back(*sc_context_diagnostic(get(), i));
     detail::fail(get());
   }
 
@@ -716,7 +756,8 @@ private:
     problems_.clear();
     sc_module_text *m = sc_parse(get(), text.data(), text.size(), detail::c_str_or_null(file));
     if (m) return text_owner(m);
-    for (std::size_t i = 0; i < sc_context_diagnostic_count(get()); i++) problems_.emplace_back(*sc_context_diagnostic(get(), i));
+    for (std::size_t i = 0; i < sc_context_diagnostic_count(get()); i++)
+      problems_.emplace_back(*sc_context_diagnostic(get(), i));
     detail::fail(get());
   }
   expr wrap(sc_expr e) { return {get(), e}; }

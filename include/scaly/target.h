@@ -19,17 +19,17 @@ typedef enum sc_isa {
 
 /* All counts are per core; sizes in bytes; latency in cycles. */
 typedef struct sc_target {
-  char name[32];       /* preset name, "native" for the probed host */
+  char name[32]; /* preset name, "native" for the probed host */
   sc_isa isa;
-  int lanes;           /* float64 lanes of the widest vector: 1, 2, 4, 8 */
+  int lanes; /* float64 lanes of the widest vector: 1, 2, 4, 8 */
   int vector_registers;
-  int fma_units;       /* vector multiply-add units */
+  int fma_units; /* vector multiply-add units */
   int fma_latency;
-  bool fast_fma;       /* a fused multiply-add instruction exists */
+  bool fast_fma; /* a fused multiply-add instruction exists */
   bool gathers_pay;
   int l1_bytes, l2_bytes;
   char gcc_flags[96], clang_flags[96]; /* "-march=..." and so on; "" for generic */
-  char features[512];  /* native: LLVM feature string of the probed host ("+avx2,-avx512f,...") */
+  char features[512];                  /* native: LLVM feature string of the probed host ("+avx2,-avx512f,...") */
 } sc_target;
 
 /* SC_ERR_NAME for an unknown preset. "native" probes the processor that runs: cpuid together with the
@@ -44,11 +44,11 @@ typedef struct sc_vector_routine {
   const char *op;      /* the scalar operation, or "sincos" */
   const char *library; /* "glibc" (libmvec) or "sleef" */
   sc_dtype dtype;
-  int lanes;           /* elements per call */
-  sc_isa isa;          /* instruction set needed */
-  double max_ulp;      /* largest error over all arguments, in units in the last place of the exact result */
-  bool installed;      /* this process can open the library, and it has the routine */
-  bool runs;           /* on this machine */
+  int lanes;      /* elements per call */
+  sc_isa isa;     /* instruction set needed */
+  double max_ulp; /* largest error over all arguments, in units in the last place of the exact result */
+  bool installed; /* this process can open the library, and it has the routine */
+  bool runs;      /* on this machine */
 } sc_vector_routine;
 
 /* The library's table of vector math routines, row by row; false past its end. Opens the libraries. */

@@ -122,8 +122,8 @@ static bool is_block(sc_context *cx, sci_id value) {
   return op == SCI_X_vmap || op == SCI_X_call;
 }
 
-/* Parts that overlap evenly, like slices of neighbours, with `base` (SCI_NONE: zero): tensors side by side instead of one
- * addition after the other. SCI_NONE: they do not. */
+/* Parts that overlap evenly, like slices of neighbours, with `base` (SCI_NONE: zero): tensors side by side instead of
+ * one addition after the other. SCI_NONE: they do not. */
 static sci_id add_banded(const sci_ad *ad, sci_id operand, sci_id base, const indexed *parts, uint32_t n) {
   sc_context *cx = ad->cx;
   sci_arena *scratch = &cx->env.scratch;

@@ -21,8 +21,9 @@ static struct {
 
 /* ---- fork: nothing runs, nobody holds a lock ---- */
 
-/* A plugin has fork wait for its compilations, and those of ours would wait in turn: so the threads must come to rest before, which is to say
- * that these handlers are registered after a plugin's, each time one is opened. The first of them to run does the work. */
+/* A plugin has fork wait for its compilations, and those of ours would wait in turn: so the threads must come to rest
+ * before, which is to say that these handlers are registered after a plugin's, each time one is opened. The first of
+ * them to run does the work. */
 static _Thread_local bool forking;
 
 static void before_fork(void) {
@@ -68,7 +69,8 @@ static void join_threads(void) {
   for (int i = 0; i < n; i++) pthread_join(pool.threads[i], NULL);
 }
 
-/* At exit as at fork the order counts: the threads must be gone before what a plugin has registered ends LLVM under them. */
+/* At exit as at fork the order counts: the threads must be gone before what a plugin has registered ends LLVM under
+ * them. */
 void sci_guard_process(void) {
   pthread_atfork(before_fork, in_parent, in_child);
   atexit(join_threads);
@@ -133,8 +135,10 @@ static void start_thread(void) {
 void sci_job_queue(sci_job *job) {
   job->next = NULL;
   job->state = SCI_JOB_QUEUED;
-  if (pool.last) pool.last->next = job;
-  else pool.first = job;
+  if (pool.last)
+    pool.last->next = job;
+  else
+    pool.first = job;
   pool.last = job;
   if (!pool.n_idle && pool.n_threads < pool.wanted && !pool.ending) start_thread();
   pthread_cond_signal(&pool.work);
@@ -144,8 +148,10 @@ bool sci_job_take_back(sci_job *job) {
   if (job->state != SCI_JOB_QUEUED) return false;
   sci_job *before = NULL;
   for (sci_job *at = pool.first; at != job; at = at->next) before = at;
-  if (before) before->next = job->next;
-  else pool.first = job->next;
+  if (before)
+    before->next = job->next;
+  else
+    pool.first = job->next;
   if (pool.last == job) pool.last = before;
   job->state = SCI_JOB_NONE;
   return true;

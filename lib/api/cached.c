@@ -1,4 +1,5 @@
-/* Owns the use of the cache when compiling: finding code in this process or the folder, and what a unit takes along to be stored. */
+/* Owns the use of the cache when compiling: finding code in this process or the folder, and what a unit takes along to
+ * be stored. */
 #define _POSIX_C_SOURCE 200809L
 #include "lib/api/cached.h"
 
@@ -66,8 +67,10 @@ static void store(sci_kept *kept, const sci_image *image) {
 
 void sci_kept_store(sci_kept *kept, const sci_code *code) {
   if (kept->warning[0]) return; /* there is no place for it */
-  if (code->image) store(kept, code->image);
-  else snprintf(kept->warning, sizeof kept->warning, "the code cannot be stored in the cache: %s", code->refusal);
+  if (code->image)
+    store(kept, code->image);
+  else
+    snprintf(kept->warning, sizeof kept->warning, "the code cannot be stored in the cache: %s", code->refusal);
 }
 
 /* ---- finding ---- */
@@ -81,8 +84,12 @@ static bool place(const sci_cache_entry *e, sci_code *code) {
     return false;
   }
   if (!p || !sci_placed_seal(p, &e->image, &missing)) return false;
-  *code = (sci_code){.entry = p->entries[0], .entries = p->entries, .handle = p, .release = sci_placed_close,
-                     .code_bytes = e->image.code_bytes, .tier = SC_TIER_BEST};
+  *code = (sci_code){.entry = p->entries[0],
+                     .entries = p->entries,
+                     .handle = p,
+                     .release = sci_placed_close,
+                     .code_bytes = e->image.code_bytes,
+                     .tier = SC_TIER_BEST};
   return true;
 }
 
@@ -94,7 +101,8 @@ static bool is_sound(const sci_cache_entry *e, const sci_cache_use *use, size_t 
 }
 
 /* A unit on what the bytes hold; NULL: nothing that can be used here. */
-static sci_unit *load(sci_env *env, const void *bytes, size_t size, const sci_cache_use *use, size_t n, unsigned names) {
+static sci_unit *load(sci_env *env, const void *bytes, size_t size, const sci_cache_use *use, size_t n,
+                      unsigned names) {
   sci_cache_entry e;
   const char *why;
   sci_code code;
@@ -127,7 +135,8 @@ static sci_unit *find_in_folder(sci_env *env, sci_cache_use *use, size_t n, unsi
   return unit;
 }
 
-bool sci_cache_find(sci_env *env, sci_cache_use *use, const sc_jit_options *o, double start, size_t n, sc_kernel **out) {
+bool sci_cache_find(sci_env *env, sci_cache_use *use, const sc_jit_options *o, double start, size_t n,
+                    sc_kernel **out) {
   if (use->rebuild) return false;
   sci_unit *unit = sci_unit_find(use->key);
   if (!unit) unit = find_in_folder(env, use, n, o->names);
@@ -183,7 +192,8 @@ static void summarize(int folder, bool verify, const limits *remove, sc_cache_su
   for (size_t i = 0; i < n; i++) { /* oldest first */
     const sci_stored *e = &list[i];
     bool old = remove && (e->temporary ? e->seconds > remove->leftovers_age
-                                       : (remove->age >= 0 && e->seconds > remove->age) || (remove->bytes >= 0 && total > remove->bytes));
+                                       : (remove->age >= 0 && e->seconds > remove->age) ||
+                                             (remove->bytes >= 0 && total > remove->bytes));
     if (old && sci_store_remove(folder, e->name)) {
       out->removed++;
       total -= e->temporary ? 0 : e->size;

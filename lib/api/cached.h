@@ -17,10 +17,11 @@ typedef struct sci_cache_use {
 
 /* ---- key.c ---- */
 
-/* What decides the code of a function, in terms of what is there before anything is derived or lowered. False: without the plugin, or a way to
- * tell this build from another, there is no key. */
+/* What decides the code of a function, in terms of what is there before anything is derived or lowered. False: without
+ * the plugin, or a way to tell this build from another, there is no key. */
 bool sci_key_function(sci_env *env, const sc_function *f, const sc_jit_options *o, unsigned char key[SCI_DIGEST_SIZE]);
-bool sci_key_functions(sci_env *env, const sc_function *const *fs, size_t n, const sc_jit_options *o, unsigned char key[SCI_DIGEST_SIZE]);
+bool sci_key_functions(sci_env *env, const sc_function *const *fs, size_t n, const sc_jit_options *o,
+                       unsigned char key[SCI_DIGEST_SIZE]);
 bool sci_key_program(sci_env *env, const sc_program *p, const sc_jit_options *o, unsigned char key[SCI_DIGEST_SIZE]);
 
 /* The same for the compiler at `tool`, of a function or a program. */

@@ -1,6 +1,7 @@
-/* Owns the functions behind a CasADi module: the source function with column-major matrices, and the derivative functions that a loader looks
- * for by name. The renderer adds the queries. Conventions: CasADi's users guide, "Using external functions", and its naming of derivative
- * functions (jac_F, fwd1_F, adj1_F; out_<name>, fwd_<name>, adj_<name>, jac_<output>_<input>). */
+/* Owns the functions behind a CasADi module: the source function with column-major matrices, and the derivative
+ * functions that a loader looks for by name. The renderer adds the queries. Conventions: CasADi's users guide, "Using
+ * external functions", and its naming of derivative functions (jac_F, fwd1_F, adj1_F; out_<name>, fwd_<name>,
+ * adj_<name>, jac_<output>_<input>). */
 #include "lib/api/casadi.h"
 
 #include "lib/base/text.h"
@@ -9,11 +10,14 @@
 
 static void check_port(sci_env *env, const char *what, const char *name, sc_expr e, const sc_pattern *pattern) {
   sc_dtype dtype = sc_expr_dtype(e);
-  if (dtype != SC_FLOAT64) sci_fail(env, SC_ERR_DTYPE, "casadi: %s '%.100s' is %s; every value must be float64", what, name, sc_dtype_name(dtype));
+  if (dtype != SC_FLOAT64)
+    sci_fail(env, SC_ERR_DTYPE, "casadi: %s '%.100s' is %s; every value must be float64", what, name,
+             sc_dtype_name(dtype));
   if (pattern && pattern->layout != SC_CSC)
     sci_fail(env, SC_ERR_ARGUMENT, "casadi: %s '%.100s' is a sparse matrix in another layout than csc", what, name);
   if (!pattern && sc_expr_rank(e) > 2)
-    sci_fail(env, SC_ERR_SHAPE, "casadi: %s '%.100s' has rank %d; vectors and matrices are all there is", what, name, sc_expr_rank(e));
+    sci_fail(env, SC_ERR_SHAPE, "casadi: %s '%.100s' has rank %d; vectors and matrices are all there is", what, name,
+             sc_expr_rank(e));
 }
 
 static void check_function(const sc_function *f) {
@@ -21,7 +25,8 @@ static void check_function(const sc_function *f) {
   for (size_t i = 0; i < sc_function_input_count(f); i++)
     check_port(env, "input", sc_function_input_name(f, i), sc_function_input(f, i), NULL);
   for (size_t i = 0; i < sc_function_output_count(f); i++)
-    check_port(env, "output", sc_function_output_name(f, i), sc_function_output(f, i), sc_function_output_pattern(f, i));
+    check_port(env, "output", sc_function_output_name(f, i), sc_function_output(f, i),
+               sc_function_output_pattern(f, i));
 }
 
 /* ---- building functions ---- */
@@ -73,7 +78,8 @@ static sc_expr input_like(builder *b, const char *name, sc_expr e, bool diff) {
 
 /* ---- column-major ---- */
 
-/* Memory that holds a matrix by columns holds its transpose by rows: f between transposes. f itself when it has no matrices. */
+/* Memory that holds a matrix by columns holds its transpose by rows: f between transposes. f itself when it has no
+ * matrices. */
 static sc_function *by_columns(sc_function *f, const char *name) {
   builder b = {.cx = sc_function_context(f)};
   size_t n_in = sc_function_input_count(f), n_out = sc_function_output_count(f);
@@ -84,7 +90,8 @@ static sc_function *by_columns(sc_function *f, const char *name) {
   sc_expr *args = SCI_ARRAY(&b.cx->env.scratch, sc_expr, n_in ? n_in : 1);
   for (size_t i = 0; i < n_in; i++) {
     sc_expr x = sc_function_input(f, i);
-    const int64_t *shape = sc_expr_shape(x), turned[2] = {shape && is_matrix(x) ? shape[1] : 0, is_matrix(x) ? shape[0] : 0};
+    const int64_t *shape = sc_expr_shape(x),
+                  turned[2] = {shape && is_matrix(x) ? shape[1] : 0, is_matrix(x) ? shape[0] : 0};
     const char *port = sc_function_input_name(f, i);
     args[i] = is_matrix(x) ? (sc_expr_diff(x) ? sc_input : sc_input_nodiff)(b.cx, port, SC_FLOAT64, 2, turned)
                            : input_like(&b, port, x, sc_expr_diff(x));
@@ -102,7 +109,8 @@ static sc_function *by_columns(sc_function *f, const char *name) {
 /* ---- derivatives ---- */
 
 static void add_source_inputs(builder *b, const sc_function *f) {
-  for (size_t i = 0; i < sc_function_input_count(f); i++) add_in(b, sc_function_input_name(f, i), sc_function_input(f, i));
+  for (size_t i = 0; i < sc_function_input_count(f); i++)
+    add_in(b, sc_function_input_name(f, i), sc_function_input(f, i));
 }
 
 /* The values of the outputs, which a loader hands over and exact derivatives have no use for. */
@@ -116,18 +124,21 @@ static void add_results(builder *b, const sc_function *f) {
 /* An output of zeros for what does not depend on its input, or may not: no stored values. */
 static const sc_pattern *empty_pattern(builder *b, int64_t nrow, int64_t ncol) {
   sc_pattern *p = SCI_NEW(&b->cx->env.scratch, sc_pattern);
-  *p = (sc_pattern){.layout = SC_CSC, .nrow = nrow, .ncol = ncol, .outer = SCI_ZEROS(&b->cx->env.scratch, int32_t, ncol + 1)};
+  *p = (sc_pattern){
+      .layout = SC_CSC, .nrow = nrow, .ncol = ncol, .outer = SCI_ZEROS(&b->cx->env.scratch, int32_t, ncol + 1)};
   p->inner = p->outer;
   return p;
 }
 
-/* Rows that count stored values of a sparse output become rows that count all its elements by columns. Stored order is theirs too. */
+/* Rows that count stored values of a sparse output become rows that count all its elements by columns. Stored order is
+ * theirs too. */
 static const sc_pattern *among_all_elements(builder *b, const sc_pattern *block, const sc_pattern *output) {
   if (!output) return block;
   sci_arena *scratch = &b->cx->env.scratch;
   int64_t *position = SCI_ARRAY(scratch, int64_t, output->nnz ? output->nnz : 1);
   if (output->nrow && output->ncol > INT32_MAX / output->nrow)
-    sci_fail(&b->cx->env, SC_ERR_OVERFLOW, "casadi: a sparse output has too many elements for the rows of its Jacobian");
+    sci_fail(&b->cx->env, SC_ERR_OVERFLOW,
+             "casadi: a sparse output has too many elements for the rows of its Jacobian");
   for (int64_t j = 0; j < output->ncol; j++)
     for (int32_t k = output->outer[j]; k < output->outer[j + 1]; k++) position[k] = j * output->nrow + output->inner[k];
   int32_t *rows = SCI_ARRAY(scratch, int32_t, block->nnz ? block->nnz : 1);
@@ -152,7 +163,8 @@ static sc_function *jacobian(sc_function *f, const char *name) {
   sc_request *requests = SCI_ARRAY(&b.cx->env.scratch, sc_request, n_in * n_out + 1);
   for (size_t o = 0; o < n_out; o++)
     for (size_t i = 0; i < n_in; i++)
-      if (sc_expr_diff(sc_function_input(f, i))) requests[n++] = SC_SPJAC(sc_function_output_name(f, o), sc_function_input_name(f, i));
+      if (sc_expr_diff(sc_function_input(f, i)))
+        requests[n++] = SC_SPJAC(sc_function_output_name(f, o), sc_function_input_name(f, i));
   sc_function *d = n ? made(&b, sc_function_derive(f, NULL, requests, n, &options)) : f;
   add_source_inputs(&b, d);
   add_results(&b, f);
@@ -162,10 +174,12 @@ static sc_function *jacobian(sc_function *f, const char *name) {
       sc_expr x = sc_function_input(f, i);
       const char *block = name_of(&b, name_of(&b, "jac", sc_function_output_name(f, o)), sc_function_input_name(f, i));
       if (!sc_expr_diff(x)) {
-        add_out(&b, block, sc_zeros(b.cx, SC_FLOAT64, 1, (int64_t[]){0}), empty_pattern(&b, elements_of(f, o), sc_expr_size(x)));
+        add_out(&b, block, sc_zeros(b.cx, SC_FLOAT64, 1, (int64_t[]){0}),
+                empty_pattern(&b, elements_of(f, o), sc_expr_size(x)));
         continue;
       }
-      const sc_pattern *pattern = among_all_elements(&b, sc_function_output_pattern(d, n), sc_function_output_pattern(f, o));
+      const sc_pattern *pattern =
+          among_all_elements(&b, sc_function_output_pattern(d, n), sc_function_output_pattern(f, o));
       add_out(&b, block, sc_function_output(d, n++), pattern);
     }
   return finish(&b, name, f);
@@ -238,17 +252,20 @@ static sc_function *reverse(sc_function *f, const char *name) {
   sc_function *d = n ? made(&b, sc_function_derive(sum, NULL, requests, n, &options)) : sum;
   for (size_t i = 0; i < n_in; i++) add_in(&b, sc_function_input_name(f, i), sc_function_input(d, i));
   add_results(&b, f);
-  for (size_t o = 0; o < n_out; o++) add_in(&b, name_of(&b, "adj", sc_function_output_name(f, o)), sc_function_input(d, n_in + o));
+  for (size_t o = 0; o < n_out; o++)
+    add_in(&b, name_of(&b, "adj", sc_function_output_name(f, o)), sc_function_input(d, n_in + o));
   n = 0;
   for (size_t i = 0; i < n_in; i++) {
     sc_expr x = sc_function_input(f, i);
-    sc_expr g = sc_expr_diff(x) ? sc_function_output(d, n++) : sc_zeros(b.cx, SC_FLOAT64, sc_expr_rank(x), sc_expr_shape(x));
+    sc_expr g =
+        sc_expr_diff(x) ? sc_function_output(d, n++) : sc_zeros(b.cx, SC_FLOAT64, sc_expr_rank(x), sc_expr_shape(x));
     add_out(&b, name_of(&b, "adj", sc_function_input_name(f, i)), g, NULL);
   }
   return finish(&b, name, f);
 }
 
-size_t sci_casadi_functions(sc_function *f, const char *name, const char *prefix, bool derivatives, sc_function *out[SCI_CASADI_FUNCTIONS]) {
+size_t sci_casadi_functions(sc_function *f, const char *name, const char *prefix, bool derivatives,
+                            sc_function *out[SCI_CASADI_FUNCTIONS]) {
   sci_arena *scratch = &f->cx->env.scratch;
   const char *entry = sci_asprintf(scratch, "%s%s", prefix ? prefix : "", name ? name : sc_function_name(f));
   check_function(f);

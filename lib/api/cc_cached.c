@@ -1,4 +1,5 @@
-/* Owns cached libraries: KEY.so is what the compiler made of KEY.c, and KEY.cc, an entry like any other, says what it must be. */
+/* Owns cached libraries: KEY.so is what the compiler made of KEY.c, and KEY.cc, an entry like any other, says what it
+ * must be. */
 #define _POSIX_C_SOURCE 200809L
 #include "lib/api/cc_cached.h"
 
@@ -34,7 +35,11 @@ void sci_cc_store(sci_cache_use *use, sci_description d, const sci_code *code) {
   digest_of(code->library.data, code->library.size, s.digest);
   sci_bytes kernel = {d.bytes, d.size};
   sci_cache_entry e = {.kernels = &kernel,
-                       .image = {.blob = (const unsigned char *)&s, .size = sizeof s, .slots = sizeof s, .code_bytes = 1, .n_entries = 1,
+                       .image = {.blob = (const unsigned char *)&s,
+                                 .size = sizeof s,
+                                 .slots = sizeof s,
+                                 .code_bytes = 1,
+                                 .n_entries = 1,
                                  .entries = &(uint32_t){0}}};
   memcpy(e.key, use->key, sizeof e.key);
   size_t size;
@@ -63,7 +68,11 @@ static bool open_library(sci_env *env, const sci_cache_use *use, const seal *s, 
     sc_entry function;
   } entry = {library ? dlsym(library, "kernel") : NULL};
   if (library && !entry.object) dlclose(library);
-  *code = (sci_code){.entry = entry.function, .handle = library, .release = close_library, .code_bytes = s->code_bytes, .tier = SC_TIER_BEST};
+  *code = (sci_code){.entry = entry.function,
+                     .handle = library,
+                     .release = close_library,
+                     .code_bytes = s->code_bytes,
+                     .tier = SC_TIER_BEST};
   return entry.object;
 }
 
@@ -87,7 +96,8 @@ static sci_unit *load(sci_env *env, int folder, const sci_cache_use *use, const 
   if (!sci_cache_decode(bytes, size, &e, &why)) return NULL;
   sci_unit *unit = NULL;
   bool sound = !memcmp(e.key, use->key, sizeof e.key) && e.image.n_entries == 1 && e.image.size == sizeof s &&
-               sci_description_sound((sci_description){e.kernels[0].data, e.kernels[0].size}) && sci_cache_unpack(&e, (unsigned char *)&s);
+               sci_description_sound((sci_description){e.kernels[0].data, e.kernels[0].size}) &&
+               sci_cache_unpack(&e, (unsigned char *)&s);
   if (sound && is_library(folder, use, &s) && open_library(env, use, &s, &code)) {
     sci_kept *kept = sci_kept_make(use, e.kernels, 1);
     if (kept) kept->stored = true;

@@ -1,7 +1,8 @@
-/* Owns the public check of exported modules: opens the plugin that has libclang and makes diagnostics of what it reports. */
+/* Owns the public check of exported modules: opens the plugin that has libclang and makes diagnostics of what it
+ * reports. */
+#include "lib/module/check.h"
 #include "lib/api/kernel.h"
 #include "lib/expr/expr.h"
-#include "lib/module/check.h"
 
 typedef struct reporting {
   sci_env *env;
@@ -19,8 +20,9 @@ static const sci_checker *find_checker(sci_env *env, const char *dir) {
   union {
     void *object;
     sci_checker_fn function;
-  } entry = {sci_plugin_symbol(env, dir, "libscaly-clang", SCI_CHECKER_SYMBOL,
-                               "no check of exported modules: its plugin was not found (build Scaly with libclang, Debian: libclang-19-dev)")};
+  } entry = {sci_plugin_symbol(
+      env, dir, "libscaly-clang", SCI_CHECKER_SYMBOL,
+      "no check of exported modules: its plugin was not found (build Scaly with libclang, Debian: libclang-19-dev)")};
   const sci_checker *checker = entry.function();
   if (!checker || checker->abi != SCI_CHECKER_ABI)
     sci_fail(env, SC_ERR_UNAVAILABLE, "the plugin that checks modules belongs to another version of Scaly");

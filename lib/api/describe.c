@@ -27,7 +27,11 @@ static void put_port(writer *w, const sci_port_info *info) {
   for (int i = 0; i < info->rank; i++) count *= info->shape[i];
   if (p) matrix[0] = p->nrow, matrix[1] = p->ncol;
   uint32_t rank = p ? 2 : info->rank;
-  sci_port_record r = {.count = count, .dtype = info->dtype, .rank = rank, .sparse = p != NULL, .name = (uint32_t)strlen(info->name) + 1};
+  sci_port_record r = {.count = count,
+                       .dtype = info->dtype,
+                       .rank = rank,
+                       .sparse = p != NULL,
+                       .name = (uint32_t)strlen(info->name) + 1};
   put(w, &r, sizeof r);
   put(w, info->name, r.name);
   put(w, p ? matrix : info->shape, rank * sizeof(int64_t));
@@ -40,7 +44,10 @@ static void put_port(writer *w, const sci_port_info *info) {
 
 static void put_all(writer *w, const sci_program *p, size_t total) {
   const sci_proc *entry = sci_entry(p);
-  sci_kernel_record r = {.size = total, .workspace = (uint64_t)entry->workspace_total, .n_in = entry->n_in, .n_out = entry->n_out,
+  sci_kernel_record r = {.size = total,
+                         .workspace = (uint64_t)entry->workspace_total,
+                         .n_in = entry->n_in,
+                         .n_out = entry->n_out,
                          .name = (uint32_t)strlen(p->name) + 1};
   put(w, &r, sizeof r);
   put(w, p->name, r.name);
@@ -86,7 +93,8 @@ static void read_pattern(sci_description_reader *r, const int64_t *shape, sc_pat
     return;
   }
   *pattern = (sc_pattern){.layout = (sc_layout)*layout, .nrow = shape[0], .ncol = shape[1], .nnz = *nnz};
-  pattern->outer = sci_description_take(r, outer_count(pattern->layout, shape[0], shape[1], *nnz) * sizeof *pattern->outer);
+  pattern->outer =
+      sci_description_take(r, outer_count(pattern->layout, shape[0], shape[1], *nnz) * sizeof *pattern->outer);
   pattern->inner = sci_description_take(r, (size_t)*nnz * sizeof *pattern->inner);
 }
 

@@ -24,7 +24,8 @@ typedef struct sci_description_reader {
 
 /* What is returned points into the description. */
 const sci_kernel_record *sci_description_begin(sci_description_reader *r, sci_description d, const char **name);
-bool sci_description_port(sci_description_reader *r, sc_port *port, sc_pattern *pattern); /* true: sparse, with a pattern */
+bool sci_description_port(sci_description_reader *r, sc_port *port,
+                          sc_pattern *pattern); /* true: sparse, with a pattern */
 const void *sci_description_take(sci_description_reader *r, size_t n);
 
 #endif

@@ -23,8 +23,8 @@ static sc_status status_of(const sci_env *env) {
 }
 
 /* A unit of the code, and kernels on its entries; those made before this unwinds are in `out`. */
-static void make_kernels(sci_env *env, const sc_program *const *ps, size_t n, const sci_backend *backend, sci_code *code,
-                         const sci_cache_use *use, unsigned names, sc_kernel **out) {
+static void make_kernels(sci_env *env, const sc_program *const *ps, size_t n, const sci_backend *backend,
+                         sci_code *code, const sci_cache_use *use, unsigned names, sc_kernel **out) {
   sci_description *d = SCI_ARRAY(&env->scratch, sci_description, n);
   sci_bytes *kernels = SCI_ARRAY(&env->scratch, sci_bytes, n);
   for (size_t i = 0; i < n; i++) {
@@ -48,8 +48,8 @@ static void make_kernels(sci_env *env, const sc_program *const *ps, size_t n, co
 /* ---- in process ---- */
 
 /* Compiles lowered programs of one context into kernels; the cache and lowering took so long. Unwinds. */
-static void compile_all(sci_env *env, const sc_program *const *ps, size_t n, const sc_jit_options *options, const sci_cache_use *use,
-                        sc_compile_times times, sc_kernel **out) {
+static void compile_all(sci_env *env, const sc_program *const *ps, size_t n, const sc_jit_options *options,
+                        const sci_cache_use *use, sc_compile_times times, sc_kernel **out) {
   for (size_t i = 0; i < n; i++) check_program(ps[i], env);
   double start = sci_now_ms();
   const sci_backend *llvm = sci_llvm_plugin(env, options ? options->plugin_dir : NULL);
@@ -57,7 +57,11 @@ static void compile_all(sci_env *env, const sc_program *const *ps, size_t n, con
   sc_tier tier = options ? options->tier : SC_TIER_AUTO;
   if (tier == SC_TIER_AUTO && !sci_background_threads()) tier = SC_TIER_BEST;
   sci_code code = {0};
-  check(env, llvm->compile(env, &(sci_compile_request){.batch = ps, .n_batch = n, .tier = tier, .asan = options && options->asan}, &code), llvm->name);
+  check(env,
+        llvm->compile(env,
+                      &(sci_compile_request){.batch = ps, .n_batch = n, .tier = tier, .asan = options && options->asan},
+                      &code),
+        llvm->name);
   code.times.cache = times.cache;
   code.times.lower = times.lower;
   code.times.plugin = plugin_ms;
@@ -71,8 +75,8 @@ static void release_all(sc_kernel **out, size_t n) {
   }
 }
 
-static sc_status try_compile(sci_env *env, const sc_program *const *ps, size_t n, const sc_jit_options *options, const sci_cache_use *use,
-                             sc_compile_times times, sc_kernel **out) {
+static sc_status try_compile(sci_env *env, const sc_program *const *ps, size_t n, const sc_jit_options *options,
+                             const sci_cache_use *use, sc_compile_times times, sc_kernel **out) {
   sci_frame fr;
   if (!SCI_TRY(env, &fr)) {
     release_all(out, n);
@@ -83,8 +87,8 @@ static sc_status try_compile(sci_env *env, const sc_program *const *ps, size_t n
   return SC_OK;
 }
 
-static sc_status jit(sci_env *env, const sc_program *const *ps, size_t n, const sc_jit_options *options, const sci_cache_use *use,
-                     sc_compile_times times, sc_kernel **out) {
+static sc_status jit(sci_env *env, const sc_program *const *ps, size_t n, const sc_jit_options *options,
+                     const sci_cache_use *use, sc_compile_times times, sc_kernel **out) {
   sci_fp_state fp = sci_fp_default();
   sc_status status = try_compile(env, ps, n, options, use, times, out);
   sci_fp_restore(&fp);
@@ -93,18 +97,21 @@ static sc_status jit(sci_env *env, const sc_program *const *ps, size_t n, const 
 
 /* ---- through the cache ---- */
 
-/* Takes the key of functions or of a program, and what the cache has for it. SC_OK with out[0]: found. What goes wrong with the cache alone
- * is a warning in `use`, and `use->dir` NULL when there is no use in trying. */
-static sc_status look_up(sci_env *env, const sc_function *const *fs, size_t n, const sc_program *p, const sc_jit_options *o, double start,
-                         sci_cache_use *use, sc_kernel **out) {
+/* Takes the key of functions or of a program, and what the cache has for it. SC_OK with out[0]: found. What goes wrong
+ * with the cache alone is a warning in `use`, and `use->dir` NULL when there is no use in trying. */
+static sc_status look_up(sci_env *env, const sc_function *const *fs, size_t n, const sc_program *p,
+                         const sc_jit_options *o, double start, sci_cache_use *use, sc_kernel **out) {
   sci_frame fr;
   if (!SCI_TRY(env, &fr)) {
     release_all(out, n);
     return status_of(env);
   }
-  bool keyed = sc_cache_available() && (p ? sci_key_program(env, p, o, use->key) : sci_key_functions(env, fs, n, o, use->key));
-  if (keyed) sci_cache_find(env, use, o, start, n, out);
-  else use->dir = NULL;
+  bool keyed =
+      sc_cache_available() && (p ? sci_key_program(env, p, o, use->key) : sci_key_functions(env, fs, n, o, use->key));
+  if (keyed)
+    sci_cache_find(env, use, o, start, n, out);
+  else
+    use->dir = NULL;
   sci_leave(env, &fr);
   return SC_OK;
 }
@@ -138,7 +145,9 @@ sc_kernel *sc_jit(const sc_function *f, const sc_jit_options *options) {
   if (sci_cache_wanted(options, &use) && (look_up(env, &f, 1, NULL, options, start, &use, &k) != SC_OK || k)) return k;
   double looked = sci_now_ms();
   sc_program *p = lower_requested(f, options);
-  if (p) jit(env, (const sc_program *const *)&p, 1, options, &use, (sc_compile_times){.cache = looked - start, .lower = sci_now_ms() - looked}, &k);
+  if (p)
+    jit(env, (const sc_program *const *)&p, 1, options, &use,
+        (sc_compile_times){.cache = looked - start, .lower = sci_now_ms() - looked}, &k);
   sc_program_destroy(p);
   return k;
 }
@@ -242,10 +251,12 @@ static sc_kernel *compile_cc(const sc_program *p, const sc_cc_options *options, 
 }
 
 /* A function's or a program's kernel, if the cache has it; else `use` is ready for storing it, or has no folder. */
-static sc_kernel *find_cc(sci_env *env, const sc_function *f, const sc_program *p, const sc_cc_options *o, sci_cache_use *use) {
+static sc_kernel *find_cc(sci_env *env, const sc_function *f, const sc_program *p, const sc_cc_options *o,
+                          sci_cache_use *use) {
   *use = (sci_cache_use){.dir = NULL};
   sci_frame fr;
-  if (!o || !o->cache_dir || !sc_cache_available() || (o->lower && (o->lower->dump_after || o->lower->dump))) return NULL;
+  if (!o || !o->cache_dir || !sc_cache_available() || (o->lower && (o->lower->dump_after || o->lower->dump)))
+    return NULL;
   if (!SCI_TRY(env, &fr)) return NULL;
   double start = sci_now_ms();
   sc_kernel *k = NULL;

@@ -13,7 +13,7 @@ struct sc_kernel {
   const sci_current *entry; /* of the unit */
   size_t n_in, n_out;
   size_t workspace;
-  const size_t *bytes; /* per port */
+  const size_t *bytes;  /* per port */
   const sc_port *ports; /* inputs, then outputs */
   const char *name;
   sci_unit *unit;
@@ -63,15 +63,16 @@ sc_kernel *sci_kernel_make(sci_env *env, sci_description d, sci_unit *unit, size
   const char *name;
   const sci_kernel_record *record = sci_description_begin(&r, d, &name);
   size_t n = (size_t)record->n_in + record->n_out;
-  size_t size = align16(sizeof(sc_kernel)) + align16(n * sizeof(sc_port)) + align16(n * sizeof(size_t)) + align16(n * sizeof(sc_pattern)) +
-                d.size;
+  size_t size = align16(sizeof(sc_kernel)) + align16(n * sizeof(sc_port)) + align16(n * sizeof(size_t)) +
+                align16(n * sizeof(sc_pattern)) + d.size;
   sc_kernel *k = sci_raw_try(env, NULL, 0, size);
   if (!k) {
     sci_unit_release(unit);
     sci_fail(env, SC_ERR_MEMORY, "out of memory: %zu bytes could not be allocated", size);
   }
   env->held -= size; /* the context may be gone when the kernel is freed */
-  *k = (sc_kernel){.alloc = env->alloc, .size = size, .unit = unit, .entry = sci_unit_entry(unit, which), .times = times};
+  *k = (sc_kernel){
+      .alloc = env->alloc, .size = size, .unit = unit, .entry = sci_unit_entry(unit, which), .times = times};
   atomic_init(&k->references, 1);
   fill(k, n, d);
   return k;

@@ -20,7 +20,8 @@ bool sci_description_sound(sci_description d);                    /* for bytes f
 
 /* ---- kernel.c ---- */
 
-/* A kernel on entry `which` of the unit, whose reference it takes, even if this fails (and unwinds). The description must be sound. */
+/* A kernel on entry `which` of the unit, whose reference it takes, even if this fails (and unwinds). The description
+ * must be sound. */
 sc_kernel *sci_kernel_make(sci_env *env, sci_description d, sci_unit *unit, size_t which, sc_compile_times times);
 double sci_now_ms(void);
 
@@ -29,14 +30,16 @@ double sci_now_ms(void);
 /* The LLVM plugin's table, opened on first use; unwinds with SC_ERR_UNAVAILABLE. `dir` NULL: the usual places. */
 const sci_backend *sci_llvm_plugin(sci_env *env, const char *dir);
 const char *sci_llvm_plugin_path(sci_env *env, const char *dir); /* scratch memory; NULL: there is none */
-/* A function of a plugin, which stays open, by the plugin's file without its ending; unwinds with SC_ERR_UNAVAILABLE and what is missing. */
+/* A function of a plugin, which stays open, by the plugin's file without its ending; unwinds with SC_ERR_UNAVAILABLE
+ * and what is missing. */
 void *sci_plugin_symbol(sci_env *env, const char *dir, const char *file, const char *symbol, const char *missing);
 void sci_plugin_lock(void); /* for fork */
 void sci_plugin_unlock(void);
 
 void sci_guard_process(void); /* background.c; after a plugin has been opened */
 
-/* ---- the floating-point environment: compiling works in the default one, whatever the host's, and leaves the host's alone ---- */
+/* ---- the floating-point environment: compiling works in the default one, whatever the host's, and leaves the host's
+ * alone ---- */
 
 typedef struct sci_fp_state {
   fenv_t host;

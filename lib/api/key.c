@@ -60,7 +60,8 @@ static void note_of_file(identity *out, int file) {
   for (unsigned i = 0; i < h->e_phnum && h->e_phoff + (i + 1) * sizeof(Elf64_Phdr) <= (size_t)n; i++) {
     Elf64_Phdr p;
     memcpy(&p, start + h->e_phoff + i * sizeof p, sizeof p);
-    if (p.p_type == PT_NOTE && p.p_offset < (size_t)n && p.p_filesz <= (size_t)n - p.p_offset) take_note(out, start + p.p_offset, p.p_filesz);
+    if (p.p_type == PT_NOTE && p.p_offset < (size_t)n && p.p_filesz <= (size_t)n - p.p_offset)
+      take_note(out, start + p.p_offset, p.p_filesz);
   }
 }
 
@@ -111,16 +112,18 @@ static bool put_builds(sci_env *env, sci_digest *d, const char *plugin_dir) {
 
 static void put_target(sci_digest *d, const sc_target *given) {
   const sc_target *t = given ? given : sci_target_host();
-  const int facts[] = {(int)t->isa,       t->lanes,    t->vector_registers, t->fma_units, t->fma_latency,
-                       t->fast_fma, t->gathers_pay, t->l1_bytes,      t->l2_bytes,  !strcmp(t->name, "native")};
+  const int facts[] = {(int)t->isa, t->lanes,       t->vector_registers, t->fma_units, t->fma_latency,
+                       t->fast_fma, t->gathers_pay, t->l1_bytes,         t->l2_bytes,  !strcmp(t->name, "native")};
   sci_digest_put(d, facts, sizeof facts);
   sci_digest_put_text(d, t->features);
 }
 
-/* Which vector math libraries there are, without opening any: their files. A routine that is gone when code is loaded is noticed then. */
+/* Which vector math libraries there are, without opening any: their files. A routine that is gone when code is loaded
+ * is noticed then. */
 static void put_libraries(sci_digest *d) {
-  static const char *const places[] = {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/usr/lib",
-                                       "/usr/local/lib",        "/lib/aarch64-linux-gnu"};
+  static const char *const places[] = {
+      "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/usr/lib",
+      "/usr/local/lib",        "/lib/aarch64-linux-gnu"};
   static const char *const names[] = {"libmvec.so.1", "libsleef.so.3"};
   uint64_t found = 0;
   for (size_t n = 0; n < sizeof names / sizeof *names; n++)
@@ -174,7 +177,8 @@ static void put_requests(sci_digest *d, const sc_jit_options *o) {
   sci_digest_put_number(d, o->derive ? (uint64_t)o->derive->nonsmooth | (uint64_t)o->derive->strict_nan << 16 : 0);
 }
 
-bool sci_key_functions(sci_env *env, const sc_function *const *fs, size_t n, const sc_jit_options *o, unsigned char key[SCI_DIGEST_SIZE]) {
+bool sci_key_functions(sci_env *env, const sc_function *const *fs, size_t n, const sc_jit_options *o,
+                       unsigned char key[SCI_DIGEST_SIZE]) {
   sci_digest d;
   if (!begin(env, &d, o)) return false;
   put_requests(&d, o);
@@ -224,8 +228,10 @@ bool sci_key_cc(sci_env *env, const sc_function *f, const sc_program *p, const s
   sci_digest_put(&d, facts, sizeof facts);
   put_words(&d, o->compiler);
   put_words(&d, o->flags);
-  if (p) put_program(env, &d, p);
-  else sci_digest_graph(f->cx, (sc_function *)(uintptr_t)f, sci_digest_put, &d);
+  if (p)
+    put_program(env, &d, p);
+  else
+    sci_digest_graph(f->cx, (sc_function *)(uintptr_t)f, sci_digest_put, &d);
   sci_digest_end(&d, key);
   return own.n;
 }

@@ -38,7 +38,8 @@ static const char *append_name(char **at, const char *name, const char *ending) 
   return copy;
 }
 
-static sc_module *make_module(sci_env *env, const char *name, const char *ending, sc_lang lang, char *const text[2], const size_t size[2]) {
+static sc_module *make_module(sci_env *env, const char *name, const char *ending, sc_lang lang, char *const text[2],
+                              const size_t size[2]) {
   size_t total = sizeof(sc_module) + 3 * strlen(name) + strlen(ending) + sizeof ".hpp" + size[0] + size[1] + 5;
   sc_module *m = env->alloc.reallocate(env->alloc.user, NULL, 0, total);
   if (!m) sci_fail(env, SC_ERR_MEMORY, "out of memory: %zu bytes could not be allocated", total);
@@ -64,7 +65,8 @@ static void free_texts(void *what) {
 }
 
 /* A backend's diagnostic is recorded already. */
-static void run(sci_env *env, const sci_backend *backend, const sci_render_request *request, char *out[2], size_t size[2]) {
+static void run(sci_env *env, const sci_backend *backend, const sci_render_request *request, char *out[2],
+                size_t size[2]) {
   sc_status status = backend->render(env, request, out, size);
   if (status == SC_OK) return;
   if (!env->n_diags) sci_fail(env, status, "the %s backend failed", backend->name);
@@ -83,7 +85,8 @@ static sc_module *render(const sc_program *const *programs, size_t n, const sc_c
   texts *t = SCI_NEW(&env->scratch, texts);
   size_t size[2];
   t->env = env;
-  run(env, &sci_backend_c, &(sci_render_request){.program = p, .c = options, .more = programs + 1, .n_more = n - 1}, t->text, size);
+  run(env, &sci_backend_c, &(sci_render_request){.program = p, .c = options, .more = programs + 1, .n_more = n - 1},
+      t->text, size);
   sci_defer(env, free_texts, t);
   sc_module *m = make_module(env, name_of(p, options), ".c", options ? options->lang : SC_LANG_C, t->text, size);
   sci_keep(env, t);
@@ -92,8 +95,10 @@ static sc_module *render(const sc_program *const *programs, size_t n, const sc_c
   return m;
 }
 
-sc_module *sc_render_llvm_program(const sc_program *p, const sc_c_options *options, sc_emit kind, const char *plugin_dir) {
-  static const char *const endings[] = {[SC_EMIT_LLVM] = ".ll", [SC_EMIT_ASM] = ".s", [SC_EMIT_OBJ] = ".o", [SC_EMIT_BITCODE] = ".bc"};
+sc_module *sc_render_llvm_program(const sc_program *p, const sc_c_options *options, sc_emit kind,
+                                  const char *plugin_dir) {
+  static const char *const endings[] = {
+      [SC_EMIT_LLVM] = ".ll", [SC_EMIT_ASM] = ".s", [SC_EMIT_OBJ] = ".o", [SC_EMIT_BITCODE] = ".bc"};
   if (!p || (size_t)kind >= sizeof endings / sizeof *endings) return NULL;
   sci_env *env = &p->cx->env;
   sci_frame fr;
@@ -105,10 +110,14 @@ sc_module *sc_render_llvm_program(const sc_program *p, const sc_c_options *optio
   size_t size[2], code_size[2];
   t->env = env;
   const sci_backend *llvm = sci_llvm_plugin(env, plugin_dir);
-  run(env, &sci_backend_c, &(sci_render_request){.program = p, .c = options, .object = sci_asprintf(&env->scratch, "%s%s", name, endings[kind])},
+  run(env, &sci_backend_c,
+      &(sci_render_request){
+          .program = p, .c = options, .object = sci_asprintf(&env->scratch, "%s%s", name, endings[kind])},
       t->text, size);
   sci_defer(env, free_texts, t);
-  run(env, llvm, &(sci_render_request){.program = p, .emit = kind, .symbol = sci_asprintf(&env->scratch, "%s%s", prefix, name)}, code, code_size);
+  run(env, llvm,
+      &(sci_render_request){.program = p, .emit = kind, .symbol = sci_asprintf(&env->scratch, "%s%s", prefix, name)},
+      code, code_size);
   sci_bytes_free(env, t->text[0]);
   t->text[0] = code[0];
   size[0] = code_size[0];
@@ -133,7 +142,8 @@ static void find_target(sci_env *env, const char *name, sc_target *out) {
   if (sci_target_find(name, out)) return;
   sci_text known;
   sci_text_init(&known, &env->scratch);
-  for (size_t i = 0; i < sc_target_preset_count(); i++) sci_putf(&known, "%s%s", i ? ", " : "", sc_target_preset_name(i));
+  for (size_t i = 0; i < sc_target_preset_count(); i++)
+    sci_putf(&known, "%s%s", i ? ", " : "", sc_target_preset_name(i));
   sci_fail(env, SC_ERR_NAME, "no processor is called '%.100s'; there are %s", name, known.data);
 }
 
@@ -146,10 +156,11 @@ static sc_lower_options lowering(const sc_c_options *options, const sc_target *t
   return lower;
 }
 
-/* What a loader hands to a derivative function on behalf of an output has the output's pattern, though here it is a vector. The ports of p from
- * `first` on stand for the outputs of `source`. */
+/* What a loader hands to a derivative function on behalf of an output has the output's pattern, though here it is a
+ * vector. The ports of p from `first` on stand for the outputs of `source`. */
 static void set_patterns(sc_program *p, size_t first, const sc_program *source) {
-  size_t n_in = sci_entry(source)->n_in, n_out = sci_entry(source)->n_out, count = sci_entry(p)->n_in + sci_entry(p)->n_out;
+  size_t n_in = sci_entry(source)->n_in, n_out = sci_entry(source)->n_out,
+         count = sci_entry(p)->n_in + sci_entry(p)->n_out;
   sci_port_info *ports = SCI_ARRAY(&p->store->arena, sci_port_info, count);
   memcpy(ports, p->ports, count * sizeof *ports);
   for (size_t i = 0; i < n_out; i++) ports[first + i].pattern = source->ports[n_in + i].pattern;
@@ -171,7 +182,9 @@ static sc_module *render_casadi(sc_function *f, const sc_c_options *options, con
   sc_program *programs[SCI_CASADI_FUNCTIONS];
   if (!SCI_ENTER(cx, &e)) return NULL;
   sci_context_mark before = e.mark;
-  size_t n = sci_casadi_functions(f, options->name, options->prefix, options->casadi == SC_CASADI_DERIVATIVES, functions), lowered = 0;
+  size_t n = sci_casadi_functions(f, options->name, options->prefix, options->casadi == SC_CASADI_DERIVATIVES,
+                                  functions),
+         lowered = 0;
   sci_return(cx, &e);
   while (lowered < n && (programs[lowered] = sc_lower(functions[lowered], lower))) lowered++;
   sc_module *m = NULL;
@@ -287,7 +300,8 @@ static sc_status name_output(sc_module *m, output *o, const char *folder, const 
   return errno ? problem(m, "could not write", o->path) : SC_OK;
 }
 
-/* Whether a plain file holds exactly the text: then it is left alone, and a build that watches its time has nothing to do. */
+/* Whether a plain file holds exactly the text: then it is left alone, and a build that watches its time has nothing to
+ * do. */
 static bool holds(const char *path, const char *text, size_t n) {
   char block[1 << 14];
   struct stat st;

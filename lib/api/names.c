@@ -10,7 +10,8 @@
 
 #include "lib/api/describe.h"
 
-/* ---- gdb: "JIT Compilation Interface" of its manual. It stops at the function and reads the list; it finds both by name. ---- */
+/* ---- gdb: "JIT Compilation Interface" of its manual. It stops at the function and reads the list; it finds both by
+ * name. ---- */
 
 typedef struct jit_code_entry {
   struct jit_code_entry *next, *prev;
@@ -45,8 +46,10 @@ static void insert(jit_code_entry *e) {
 }
 
 static void erase(jit_code_entry *e) {
-  if (e->prev) e->prev->next = e->next;
-  else __jit_debug_descriptor.first = e->next;
+  if (e->prev)
+    e->prev->next = e->next;
+  else
+    __jit_debug_descriptor.first = e->next;
   if (e->next) e->next->prev = e->prev;
   tell_gdb(e, UNREGISTER);
 }
@@ -106,14 +109,20 @@ static size_t extent(const sc_entry *entries, size_t n, size_t i, size_t code_by
 /* An ELF file that has sections and symbols but no contents: null, instructions, symbols, names. */
 static char *make_object(const sci_names *names, const sc_entry *entries, size_t code_bytes, size_t *size) {
   enum { SECTIONS = 4, TEXT = 1, SYMBOLS = 2, NAMES = 3 };
-  size_t symbols = sizeof(Elf64_Ehdr) + SECTIONS * sizeof(Elf64_Shdr), texts = symbols + (names->n + 1) * sizeof(Elf64_Sym);
+  size_t symbols = sizeof(Elf64_Ehdr) + SECTIONS * sizeof(Elf64_Shdr),
+         texts = symbols + (names->n + 1) * sizeof(Elf64_Sym);
   static const char own[] = ".text";
   *size = texts + names->text_size + sizeof own;
   char *file = calloc(1, *size);
   if (!file) return NULL;
   Elf64_Ehdr *h = (Elf64_Ehdr *)(void *)file;
-  *h = (Elf64_Ehdr){.e_type = ET_REL, .e_version = EV_CURRENT, .e_shoff = sizeof *h, .e_ehsize = sizeof *h, .e_shentsize = sizeof(Elf64_Shdr),
-                    .e_shnum = SECTIONS, .e_shstrndx = NAMES};
+  *h = (Elf64_Ehdr){.e_type = ET_REL,
+                    .e_version = EV_CURRENT,
+                    .e_shoff = sizeof *h,
+                    .e_ehsize = sizeof *h,
+                    .e_shentsize = sizeof(Elf64_Shdr),
+                    .e_shnum = SECTIONS,
+                    .e_shstrndx = NAMES};
 #if defined(__x86_64__)
   h->e_machine = EM_X86_64;
 #elif defined(__aarch64__)
@@ -127,15 +136,27 @@ static char *make_object(const sci_names *names, const sc_entry *entries, size_t
   for (size_t i = 0; i < names->n; i++)
     if ((uintptr_t)entries[i] < base) base = (uintptr_t)entries[i];
   Elf64_Shdr *s = (Elf64_Shdr *)(void *)(file + sizeof *h);
-  s[TEXT] = (Elf64_Shdr){.sh_name = (uint32_t)names->text_size, .sh_type = SHT_NOBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR, .sh_addr = base,
-                         .sh_size = code_bytes, .sh_addralign = 16};
-  s[SYMBOLS] = (Elf64_Shdr){.sh_type = SHT_SYMTAB, .sh_offset = symbols, .sh_size = texts - symbols, .sh_link = NAMES, .sh_info = 1,
-                            .sh_entsize = sizeof(Elf64_Sym), .sh_addralign = 8};
+  s[TEXT] = (Elf64_Shdr){.sh_name = (uint32_t)names->text_size,
+                         .sh_type = SHT_NOBITS,
+                         .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+                         .sh_addr = base,
+                         .sh_size = code_bytes,
+                         .sh_addralign = 16};
+  s[SYMBOLS] = (Elf64_Shdr){.sh_type = SHT_SYMTAB,
+                            .sh_offset = symbols,
+                            .sh_size = texts - symbols,
+                            .sh_link = NAMES,
+                            .sh_info = 1,
+                            .sh_entsize = sizeof(Elf64_Sym),
+                            .sh_addralign = 8};
   s[NAMES] = (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_offset = texts, .sh_size = *size - texts, .sh_addralign = 1};
   Elf64_Sym *symbol = (Elf64_Sym *)(void *)(file + symbols);
   for (size_t i = 0; i < names->n; i++)
-    symbol[i + 1] = (Elf64_Sym){.st_name = (uint32_t)names->offsets[i], .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), .st_shndx = TEXT,
-                                .st_value = (uintptr_t)entries[i] - base, .st_size = extent(entries, names->n, i, code_bytes)};
+    symbol[i + 1] = (Elf64_Sym){.st_name = (uint32_t)names->offsets[i],
+                                .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+                                .st_shndx = TEXT,
+                                .st_value = (uintptr_t)entries[i] - base,
+                                .st_size = extent(entries, names->n, i, code_bytes)};
   memcpy(file + texts, text_of(names), names->text_size);
   memcpy(file + texts + names->text_size, own, sizeof own);
   return file;
@@ -146,8 +167,8 @@ static void write_map(const sci_names *names, const sc_entry *entries, size_t co
   snprintf(path, sizeof path, "/tmp/perf-%ld.map", (long)getpid());
   int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
   for (size_t i = 0; file >= 0 && i < names->n; i++) {
-    int n = snprintf(line, sizeof line, "%llx %zx %s\n", (unsigned long long)(uintptr_t)entries[i], extent(entries, names->n, i, code_bytes),
-                     text_of(names) + names->offsets[i]);
+    int n = snprintf(line, sizeof line, "%llx %zx %s\n", (unsigned long long)(uintptr_t)entries[i],
+                     extent(entries, names->n, i, code_bytes), text_of(names) + names->offsets[i]);
     if (n > 0 && (size_t)n < sizeof line && write(file, line, (size_t)n) != n) break; /* a profile without names */
   }
   if (file >= 0) close(file);

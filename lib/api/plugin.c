@@ -36,7 +36,8 @@ static void add_places_around(places *p, const char *path) {
   add_place(p, path, (size_t)(slash - path), "/../lib/scaly");
 }
 
-/* The file that holds this code: the library, or the program it was linked into, whose name may be relative to a folder left since. */
+/* The file that holds this code: the library, or the program it was linked into, whose name may be relative to a folder
+ * left since. */
 static void add_own_places(places *p) {
   Dl_info info;
   char path[PATH_MAX];
@@ -91,9 +92,11 @@ static const sci_backend *find_plugin(sci_env *env, const char *dir) {
     void *object;
     sci_plugin_fn function;
   } entry = {sci_plugin_symbol(env, dir, LLVM_PLUGIN, SCI_PLUGIN_SYMBOL,
-                               "no in-process compiler: the LLVM plugin was not found (build Scaly with LLVM 19 or newer, Debian: llvm-19-dev)")};
+                               "no in-process compiler: the LLVM plugin was not found (build Scaly with LLVM 19 or "
+                               "newer, Debian: llvm-19-dev)")};
   const sci_backend *backend = entry.function();
-  if (!backend || backend->abi != SCI_BACKEND_ABI) sci_fail(env, SC_ERR_UNAVAILABLE, "the LLVM plugin belongs to another version of Scaly");
+  if (!backend || backend->abi != SCI_BACKEND_ABI)
+    sci_fail(env, SC_ERR_UNAVAILABLE, "the LLVM plugin belongs to another version of Scaly");
   sci_guard_process();
   return backend;
 }

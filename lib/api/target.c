@@ -16,7 +16,8 @@ bool sc_vector_routine_at(size_t i, sc_vector_routine *out) {
   sc_dtype dtype;
   sci_vector_routine r;
   if (!out || !sci_vector_routine_at(i, &op, &dtype, &r)) return false;
-  *out = (sc_vector_routine){.op = op == SCI_VECTOR_SINCOS ? "sincos" : sci_ops[op].name, .dtype = dtype, .lanes = r.lanes};
+  *out = (sc_vector_routine){
+      .op = op == SCI_VECTOR_SINCOS ? "sincos" : sci_ops[op].name, .dtype = dtype, .lanes = r.lanes};
   memcpy(out->name, r.name, sizeof out->name);
   out->library = libraries[r.lib];
   out->isa = (sc_isa)r.isa;

@@ -101,7 +101,8 @@ static void make_best(sci_job *job) {
   sci_fp_restore(&fp);
 }
 
-/* A reader of the entries sees the old code or the new, both whole: the release store comes after everything that the code needs. */
+/* A reader of the entries sees the old code or the new, both whole: the release store comes after everything that the
+ * code needs. */
 static void swap_in(sci_job *job) {
   sci_unit *u = (sci_unit *)job;
   if (job->state != SCI_JOB_DONE) { /* dropped at exit */
@@ -109,7 +110,8 @@ static void swap_in(sci_job *job) {
     u->code[0].later = NULL;
     job->state = SCI_JOB_DONE;
   } else if (u->later_status == SC_OK) {
-    for (size_t i = 0; i < u->n; i++) atomic_store_explicit(&u->current[i], entries_of(&u->code[1])[i], memory_order_release);
+    for (size_t i = 0; i < u->n; i++)
+      atomic_store_explicit(&u->current[i], entries_of(&u->code[1])[i], memory_order_release);
     u->tier = SC_TIER_BEST;
     if (u->names) sci_names_tell(u->names, entries_of(&u->code[1]), u->code[1].code_bytes);
   }
@@ -118,7 +120,8 @@ static void swap_in(sci_job *job) {
 
 /* ---- life ---- */
 
-sci_unit *sci_unit_make(sci_env *env, const sci_backend *backend, sci_code *code, size_t n, sci_kept *kept, sci_names *names) {
+sci_unit *sci_unit_make(sci_env *env, const sci_backend *backend, sci_code *code, size_t n, sci_kept *kept,
+                        sci_names *names) {
   sci_unit *u = calloc(1, sizeof *u + n * sizeof *u->current);
   if (!u) {
     if (code->later) backend->drop(code->later);

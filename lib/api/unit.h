@@ -1,8 +1,8 @@
 /* Units of compiled code: what kernels share, and what a background thread replaces with something better.
  *
- * A unit belongs to no context and outlives them: its memory is the C library's. Code that a unit has had stays until the unit goes, so an
- * entry once handed out stays valid. One lock of the process guards every unit's state, the queue of the background threads and the table of
- * units by key; the entries alone are read without it. */
+ * A unit belongs to no context and outlives them: its memory is the C library's. Code that a unit has had stays until
+ * the unit goes, so an entry once handed out stays valid. One lock of the process guards every unit's state, the queue
+ * of the background threads and the table of units by key; the entries alone are read without it. */
 #ifndef SCI_API_UNIT_H
 #define SCI_API_UNIT_H
 
@@ -13,12 +13,14 @@
 typedef struct sci_unit sci_unit;
 typedef _Atomic(sc_entry) sci_current;
 
-typedef struct sci_kept sci_kept; /* lib/api/cached.h */
+typedef struct sci_kept sci_kept;   /* lib/api/cached.h */
 typedef struct sci_names sci_names; /* lib/api/names.h */
 
-/* Takes the code, its names (NULL: none), and what is kept for the cache (NULL: nothing): then others find the unit by its key, and its best code is stored. With
- * `backend`, also takes what the code left for later, which is queued. Unwinds when there is no memory, everything released. */
-sci_unit *sci_unit_make(sci_env *env, const sci_backend *backend, sci_code *code, size_t n, sci_kept *kept, sci_names *names);
+/* Takes the code, its names (NULL: none), and what is kept for the cache (NULL: nothing): then others find the unit by
+ * its key, and its best code is stored. With `backend`, also takes what the code left for later, which is queued.
+ * Unwinds when there is no memory, everything released. */
+sci_unit *sci_unit_make(sci_env *env, const sci_backend *backend, sci_code *code, size_t n, sci_kept *kept,
+                        sci_names *names);
 sci_unit *sci_unit_find(const unsigned char *key); /* a reference, or NULL */
 sci_kept *sci_unit_kept(sci_unit *u);              /* or NULL */
 const char *sci_unit_warning(sci_unit *u);         /* or NULL */
@@ -46,12 +48,14 @@ int sci_background_threads(void); /* how many there may be */
 typedef struct sci_job {
   struct sci_job *next;
   enum { SCI_JOB_NONE, SCI_JOB_QUEUED, SCI_JOB_RUNNING, SCI_JOB_DONE } state;
-  void (*run)(struct sci_job *job);   /* without the lock */
-  void (*ended)(struct sci_job *job); /* with the lock, when it has run, or was dropped at exit (state QUEUED); may free the job */
+  void (*run)(struct sci_job *job); /* without the lock */
+  void (*ended)(struct sci_job
+                    *job); /* with the lock, when it has run, or was dropped at exit (state QUEUED); may free the job */
 } sci_job;
 
 void sci_job_queue(sci_job *job);
 bool sci_job_take_back(sci_job *job); /* with the lock: true if nobody had begun it */
-void sci_job_wait(sci_job *job);      /* with the lock, which it gives up meanwhile: until it is done; runs it itself if nobody has begun */
+void sci_job_wait(sci_job *job);      /* with the lock, which it gives up meanwhile: until it is done; runs it itself if
+                                         nobody has begun */
 
 #endif

@@ -64,7 +64,8 @@ static void free_chunk(sci_arena *a, sci_chunk *c) {
   if (c) sci_raw_free(a->env, c, sizeof *c + c->size);
 }
 
-/* What is given back at the end of a chunk is often asked for again at once, a million times over. Returns the chunk to free. */
+/* What is given back at the end of a chunk is often asked for again at once, a million times over. Returns the chunk to
+ * free. */
 static sci_chunk *keep_spare(sci_arena *a, sci_chunk *c) {
   sci_chunk *spare = a->spare;
   if (a != &a->env->scratch || (spare && spare->size >= c->size)) return c;

@@ -124,7 +124,8 @@ struct sci_env {
   sci_arena diag_text; /* the diagnostics' strings */
   sc_diagnostic *diags;
   size_t n_diags, cap_diags;
-  /* Set while a parser works: gives a diagnostic its place in the text; every failure is then recorded, not only the first. */
+  /* Set while a parser works: gives a diagnostic its place in the text; every failure is then recorded, not only the
+   * first. */
   void (*locate)(void *user, sc_diagnostic *d);
   void *locate_user;
   size_t diag_base; /* a failure is recorded when there are no more than these */
@@ -152,11 +153,10 @@ _Noreturn void sci_unwind(sci_env *env); /* after a diagnostic has been recorded
 void sci_report(sci_env *env, bool always, sc_diagnostic d, const char *fmt, ...) SCI_PRINTF(4, 5);
 void sci_vreport(sci_env *env, bool always, sc_diagnostic d, const char *fmt, va_list ap);
 void sci_diags_clear(sci_env *env);
-/* For a try whose failure is not an error yet: until the innermost frame is left, either way, the first failure is recorded behind
- * the diagnostics there are already.
- *   size_t base = env->n_diags;
- *   if (!SCI_TRY(env, &fr)) { ... env->diags[base] says why; sci_diags_truncate(env, base) forgets it ... }
- *   sci_diags_isolate(env); ... sci_leave(env, &fr); */
+/* For a try whose failure is not an error yet: until the innermost frame is left, either way, the first failure is
+ * recorded behind the diagnostics there are already. size_t base = env->n_diags; if (!SCI_TRY(env, &fr)) { ...
+ * env->diags[base] says why; sci_diags_truncate(env, base) forgets it ... } sci_diags_isolate(env); ... sci_leave(env,
+ * &fr); */
 void sci_diags_isolate(sci_env *env);
 void sci_diags_truncate(sci_env *env, size_t n);
 

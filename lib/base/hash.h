@@ -11,8 +11,8 @@ static inline uint32_t sci_mix(uint64_t a, uint64_t b) {
 }
 uint32_t sci_hash_bytes(const void *data, size_t n);
 
-/* Open addressing with linear probing; a slot holds hash and id + 1 (0 is empty). Removal closes the gap it leaves, so there are no
- * tombstones. Nothing iterates the table. Memory comes from the environment's allocator. */
+/* Open addressing with linear probing; a slot holds hash and id + 1 (0 is empty). Removal closes the gap it leaves, so
+ * there are no tombstones. Nothing iterates the table. Memory comes from the environment's allocator. */
 typedef struct sci_index {
   sci_env *env;
   uint64_t *slots;
@@ -24,8 +24,8 @@ void sci_index_free(sci_index *x);
 void sci_index_clear(sci_index *x);
 void sci_index_reserve(sci_index *x); /* room for one more; may unwind */
 /* Usage: sci_index_reserve; then
- *   for (uint32_t at = hash;; at++) { uint32_t id; if (!sci_index_at(x, &at, hash, &id)) break; if (equal(id)) return id; }
- *   sci_index_insert(x, hash, new_id); */
+ *   for (uint32_t at = hash;; at++) { uint32_t id; if (!sci_index_at(x, &at, hash, &id)) break; if (equal(id)) return
+ * id; } sci_index_insert(x, hash, new_id); */
 static inline bool sci_index_at(const sci_index *x, uint32_t *at, uint32_t hash, uint32_t *id) {
   for (;; ++*at) {
     uint64_t slot = x->slots[*at & x->mask];

@@ -112,8 +112,8 @@ int sci_fmt_i64(char buf[SCI_NUM_MAX], int64_t v) {
   return len;
 }
 
-/* For values of everyday size, from the exact integer value * 10^k: 128 bits hold it. Rounds to nearest, ties to even, as printf does.
- * Returns 0 for other values. */
+/* For values of everyday size, from the exact integer value * 10^k: 128 bits hold it. Rounds to nearest, ties to even,
+ * as printf does. Returns 0 for other values. */
 static int quick_digits(double v, int precision, char digits[24], int *exponent) {
   static const uint64_t tens[] = {1,
                                   10,
@@ -208,7 +208,8 @@ static double digits_value(const char *digits, int n, int exponent, bool as_floa
                                 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
   char text[48];
   int len = 0, power = exponent - (n - 1);
-  /* Both integer and power of ten are exact, so one operation rounds once (Clinger, How to read floating point numbers accurately). */
+  /* Both integer and power of ten are exact, so one operation rounds once (Clinger, How to read floating point numbers
+   * accurately). */
   if (!as_float && n <= 15 && power >= -22 && power <= 22) {
     uint64_t integer = 0;
     for (int i = 0; i < n; i++) integer = 10 * integer + (uint64_t)(digits[i] - '0');

@@ -7,17 +7,26 @@
 #ifdef SCALY_CACHE
 #include <zlib.h>
 
-enum { VERSION = 2, COMPRESS_ABOVE = 256 << 10, LEVEL = 1, RAW = -15, MEMORY = 8, MOST_KERNELS = 1 << 20, MOST_SYMBOLS = 1 << 16 };
+enum {
+  VERSION = 2,
+  COMPRESS_ABOVE = 256 << 10,
+  LEVEL = 1,
+  RAW = -15,
+  MEMORY = 8,
+  MOST_KERNELS = 1 << 20,
+  MOST_SYMBOLS = 1 << 16
+};
 static const char magic[8] = "scalyjit";
 
-/* In the byte order of the machine, as everything that an entry holds. Tables follow: sizes of the descriptions, entry points, the
- * descriptions, the symbols' names; then the blob. */
+/* In the byte order of the machine, as everything that an entry holds. Tables follow: sizes of the descriptions, entry
+ * points, the descriptions, the symbols' names; then the blob. */
 typedef struct header {
   char magic[8];
   uint32_t version, header_crc; /* of the header, with this field zero */
   unsigned char key[SCI_DIGEST_SIZE];
   uint64_t file_size, tables_size, stored_size, blob_size, slots, code_bytes;
-  uint32_t n_kernels, n_symbols, compressed, tables_crc, stored_crc, pad[3]; /* a multiple of 16 bytes, all of them checked */
+  uint32_t n_kernels, n_symbols, compressed, tables_crc, stored_crc,
+      pad[3]; /* a multiple of 16 bytes, all of them checked */
 } header;
 
 _Static_assert(sizeof(header) % 16 == 0, "no padding behind the header");
@@ -66,7 +75,8 @@ static void put_tables(writer *w, const sci_cache_entry *e) {
 
 /* Streams without a header and a checksum of their own: the entry's covers them. */
 static size_t deflate_blob(unsigned char *to, size_t room, const sci_image *im) {
-  z_stream z = {.next_in = (Bytef *)(uintptr_t)im->blob, .avail_in = (uInt)im->size, .next_out = to, .avail_out = (uInt)room};
+  z_stream z = {
+      .next_in = (Bytef *)(uintptr_t)im->blob, .avail_in = (uInt)im->size, .next_out = to, .avail_out = (uInt)room};
   if (deflateInit2(&z, LEVEL, Z_DEFLATED, RAW, MEMORY, Z_DEFAULT_STRATEGY) != Z_OK) return 0;
   bool whole = deflate(&z, Z_FINISH) == Z_STREAM_END;
   deflateEnd(&z);
@@ -92,9 +102,16 @@ void *sci_cache_encode(const sci_cache_entry *e, size_t *size) {
   bool compressed;
   size_t stored = put_blob((unsigned char *)file + tables, room, &e->image, &compressed);
   header *h = (header *)(void *)file;
-  *h = (header){.version = VERSION, .file_size = tables + stored, .tables_size = tables - pad16(sizeof(header)), .stored_size = stored,
-                .blob_size = e->image.size, .slots = e->image.slots, .code_bytes = e->image.code_bytes, .n_kernels = e->image.n_entries,
-                .n_symbols = e->image.n_symbols, .compressed = compressed};
+  *h = (header){.version = VERSION,
+                .file_size = tables + stored,
+                .tables_size = tables - pad16(sizeof(header)),
+                .stored_size = stored,
+                .blob_size = e->image.size,
+                .slots = e->image.slots,
+                .code_bytes = e->image.code_bytes,
+                .n_kernels = e->image.n_entries,
+                .n_symbols = e->image.n_symbols,
+                .compressed = compressed};
   memcpy(h->magic, magic, sizeof magic);
   memcpy(h->key, e->key, sizeof h->key);
   h->tables_crc = crc_of(file + pad16(sizeof(header)), h->tables_size);
@@ -114,7 +131,8 @@ static const char *check_header(const header *h, size_t size) {
   if (h->file_size != size || h->tables_size > size || h->stored_size > size ||
       pad16(sizeof *h) + h->tables_size + h->stored_size != size)
     return "its size is wrong";
-  if (!h->n_kernels || h->n_kernels > MOST_KERNELS || h->n_symbols > MOST_SYMBOLS || h->blob_size > INT32_MAX) return "its header makes no sense";
+  if (!h->n_kernels || h->n_kernels > MOST_KERNELS || h->n_symbols > MOST_SYMBOLS || h->blob_size > INT32_MAX)
+    return "its header makes no sense";
   return NULL;
 }
 
@@ -136,16 +154,20 @@ static const void *take(reader *r, size_t n) {
 
 static void take_padding(reader *r) {
   size_t next = pad16(r->at);
-  if (next > r->size) r->broken = true;
-  else r->at = next;
+  if (next > r->size)
+    r->broken = true;
+  else
+    r->at = next;
 }
 
 static void take_names(reader *r, uint32_t n, const char **names) {
   for (uint32_t i = 0; i < n && !r->broken; i++) {
     names[i] = r->data + r->at;
     const char *end = memchr(names[i], 0, r->size - r->at);
-    if (end) r->at += (size_t)(end - names[i]) + 1;
-    else r->broken = true;
+    if (end)
+      r->at += (size_t)(end - names[i]) + 1;
+    else
+      r->broken = true;
   }
 }
 
@@ -177,11 +199,15 @@ bool sci_cache_decode(const void *data, size_t size, sci_cache_entry *out, const
   out->stored_size = h->stored_size;
   out->compressed = h->compressed;
   memcpy(out->key, h->key, sizeof out->key);
-  out->image = (sci_image){.size = h->blob_size, .slots = h->slots, .code_bytes = h->code_bytes, .n_symbols = h->n_symbols,
+  out->image = (sci_image){.size = h->blob_size,
+                           .slots = h->slots,
+                           .code_bytes = h->code_bytes,
+                           .n_symbols = h->n_symbols,
                            .n_entries = h->n_kernels};
   *why = "it is damaged";
-  bool sound = h->tables_crc == crc_of(tables, h->tables_size) && h->stored_crc == crc_of(out->stored, h->stored_size) &&
-               read_tables(h, tables, out) && sci_image_sound(&out->image) && (h->compressed || h->stored_size == h->blob_size);
+  bool sound = h->tables_crc == crc_of(tables, h->tables_size) &&
+               h->stored_crc == crc_of(out->stored, h->stored_size) && read_tables(h, tables, out) &&
+               sci_image_sound(&out->image) && (h->compressed || h->stored_size == h->blob_size);
   if (!sound) sci_cache_free(out);
   return sound;
 }
@@ -196,7 +222,9 @@ bool sci_cache_unpack(const sci_cache_entry *e, unsigned char *to) {
     memcpy(to, e->stored, e->image.size);
     return true;
   }
-  z_stream z = {.next_in = (Bytef *)(uintptr_t)e->stored, .avail_in = (uInt)e->stored_size, .next_out = to,
+  z_stream z = {.next_in = (Bytef *)(uintptr_t)e->stored,
+                .avail_in = (uInt)e->stored_size,
+                .next_out = to,
                 .avail_out = (uInt)e->image.size};
   if (inflateInit2(&z, RAW) != Z_OK) return false;
   bool whole = inflate(&z, Z_FINISH) == Z_STREAM_END && z.total_out == e->image.size;

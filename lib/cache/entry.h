@@ -1,5 +1,5 @@
-/* Entries: compiled code of one or several kernels as bytes of a file, and back. Every byte is under a checksum; whatever is not exactly what a
- * writer of this version would have written is refused. */
+/* Entries: compiled code of one or several kernels as bytes of a file, and back. Every byte is under a checksum;
+ * whatever is not exactly what a writer of this version would have written is refused. */
 #ifndef SCI_CACHE_ENTRY_H
 #define SCI_CACHE_ENTRY_H
 
@@ -22,8 +22,8 @@ typedef struct sci_cache_entry {
 
 /* The file's bytes, to be freed with free(); NULL: no memory. */
 void *sci_cache_encode(const sci_cache_entry *e, size_t *size);
-/* False: `*why` says what is wrong. What `out` points to lies in `data`, and in memory that sci_cache_free returns. `data` must be aligned for
- * any type. */
+/* False: `*why` says what is wrong. What `out` points to lies in `data`, and in memory that sci_cache_free returns.
+ * `data` must be aligned for any type. */
 bool sci_cache_decode(const void *data, size_t size, sci_cache_entry *out, const char **why);
 void sci_cache_free(sci_cache_entry *e);
 /* The blob, into image.size bytes. */

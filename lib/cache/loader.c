@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 bool sci_image_sound(const sci_image *im) {
-  if (im->slots % sizeof(uintptr_t) || im->slots > im->size || im->code_bytes > im->slots || !im->n_entries) return false;
+  if (im->slots % sizeof(uintptr_t) || im->slots > im->size || im->code_bytes > im->slots || !im->n_entries)
+    return false;
   if ((im->size - im->slots) / sizeof(uintptr_t) < im->n_symbols) return false;
   for (uint32_t i = 0; i < im->n_entries; i++)
     if (im->entries[i] >= im->code_bytes) return false;
@@ -29,7 +30,8 @@ void sci_room_close(sci_room *room) {
   room->base = NULL;
 }
 
-/* Where memory that was written must not become executable (SELinux's execmem), a file in memory may: written first, then mapped. */
+/* Where memory that was written must not become executable (SELinux's execmem), a file in memory may: written first,
+ * then mapped. */
 static bool map_anew(sci_room *room) {
 #ifdef MFD_CLOEXEC
   int file = memfd_create("scaly", MFD_CLOEXEC);
@@ -83,7 +85,8 @@ bool sci_placed_seal(sci_placed *p, const sci_image *image, const char **missing
     free(p);
     return false;
   }
-  for (uint32_t i = 0; i < image->n_entries; i++) p->entries[i] = (sc_entry)(uintptr_t)(p->room.base + image->entries[i]);
+  for (uint32_t i = 0; i < image->n_entries; i++)
+    p->entries[i] = (sc_entry)(uintptr_t)(p->room.base + image->entries[i]);
   return true;
 }
 

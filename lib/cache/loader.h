@@ -1,7 +1,7 @@
 /* Position-independent code and how it is put into this process: no linker, no compiler, only binding and protection.
  *
- * An image is one block of bytes: instructions, then constants, then one pointer per symbol. Everything inside refers to everything else by
- * distance, so the block runs wherever it lies once its pointers are filled in. */
+ * An image is one block of bytes: instructions, then constants, then one pointer per symbol. Everything inside refers
+ * to everything else by distance, so the block runs wherever it lies once its pointers are filled in. */
 #ifndef SCI_CACHE_LOADER_H
 #define SCI_CACHE_LOADER_H
 
@@ -31,8 +31,8 @@ typedef struct sci_room {
 } sci_room;
 
 bool sci_room_open(sci_room *room, size_t size); /* writable; false: errno */
-/* Binds the image whose blob is in the room, and makes it executable. On failure the room is closed: `*missing` names a routine that there is
- * none of, or is NULL and errno tells. */
+/* Binds the image whose blob is in the room, and makes it executable. On failure the room is closed: `*missing` names a
+ * routine that there is none of, or is NULL and errno tells. */
 bool sci_room_seal(sci_room *room, const sci_image *image, const char **missing);
 void sci_room_close(sci_room *room);
 

@@ -1,6 +1,7 @@
-/* Owns the routines that compiled code may call by name, and their addresses: the rows of ops.def that are calls, what code generation
- * makes of intrinsics where the processor has no instruction, vector routines of the libraries that lib/target opens, and nothing else of
- * this process. A name tells its library: those of vector functions have a prefix that no other routine has. */
+/* Owns the routines that compiled code may call by name, and their addresses: the rows of ops.def that are calls, what
+ * code generation makes of intrinsics where the processor has no instruction, vector routines of the libraries that
+ * lib/target opens, and nothing else of this process. A name tells its library: those of vector functions have a prefix
+ * that no other routine has. */
 #define _GNU_SOURCE /* sincos */
 #include <math.h>
 #include <string.h>
@@ -26,9 +27,11 @@ static const struct {
 } routines[] = {
 #include "lib/ops/ops.def"
 #undef SCI_OP
-    L_CALL(sincos) L_CALL(fmod) L_CALL(floor) L_CALL(ceil) L_CALL(round) L_CALL(trunc)
-    {"memcpy", (routine)memcpy}, {"memset", (routine)memset}, {"memmove", (routine)memmove},
-    {"__asan_loadN", (routine)__asan_loadN}, {"__asan_storeN", (routine)__asan_storeN},
+    L_CALL(sincos) L_CALL(fmod) L_CALL(floor) L_CALL(ceil) L_CALL(round) L_CALL(trunc){"memcpy", (routine)memcpy},
+    {"memset", (routine)memset},
+    {"memmove", (routine)memmove},
+    {"__asan_loadN", (routine)__asan_loadN},
+    {"__asan_storeN", (routine)__asan_storeN},
 };
 
 uintptr_t sci_routine(const char *name) {

@@ -49,7 +49,8 @@ int sci_store_open(const char *path, bool create, char why[SCI_WHY]) {
     if (!make_folders(path)) return fail(why, path, strerror(errno));
     folder = open(path, HOW);
   }
-  if (folder < 0) return fail(why, path, errno == ELOOP || errno == ENOTDIR ? "is no folder, or a symbolic link" : strerror(errno));
+  if (folder < 0)
+    return fail(why, path, errno == ELOOP || errno == ENOTDIR ? "is no folder, or a symbolic link" : strerror(errno));
   struct stat s;
   if (fstat(folder, &s) == 0 && is_private(&s)) return folder;
   close(folder);
@@ -86,7 +87,8 @@ void *sci_store_read(int folder, const char *name, bool used, size_t *size) {
   if (fstat(file, &s) == 0 && S_ISREG(s.st_mode) && is_private(&s) && s.st_size > 0 && s.st_size < LARGEST) {
     flock(file, LOCK_SH | LOCK_NB);
     data = read_file(file, &s, size);
-    if (data && used && time(NULL) - s.st_mtime > RENEW_AFTER) futimens(file, NULL); /* may fail: then it is only pruned sooner */
+    if (data && used && time(NULL) - s.st_mtime > RENEW_AFTER)
+      futimens(file, NULL); /* may fail: then it is only pruned sooner */
   }
   close(file);
   return data;
@@ -99,7 +101,8 @@ static int make_temporary(int folder, const char *name, char *temporary, size_t 
   struct timespec t;
   clock_gettime(CLOCK_REALTIME, &t);
   for (int i = 0; i < TRIES; i++) {
-    snprintf(temporary, room, ".%.16s-%lx-%lx-%x.tmp", name, (unsigned long)getpid(), (unsigned long)t.tv_nsec, (unsigned)i);
+    snprintf(temporary, room, ".%.16s-%lx-%lx-%x.tmp", name, (unsigned long)getpid(), (unsigned long)t.tv_nsec,
+             (unsigned)i);
     int file = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file >= 0 || errno != EEXIST) return file;
   }
@@ -135,7 +138,8 @@ static bool is_ours(const char *name, bool *temporary) {
   *temporary = name[0] == '.' && n > 4 && !strcmp(name + n - 4, ".tmp");
   if (*temporary) return n < sizeof((sci_stored *)0)->name;
   return strspn(name, "0123456789abcdef") == 64 && n < sizeof((sci_stored *)0)->name &&
-         (!strcmp(name + 64, ".jit") || !strcmp(name + 64, ".cc") || !strcmp(name + 64, ".so") || !strcmp(name + 64, ".c"));
+         (!strcmp(name + 64, ".jit") || !strcmp(name + 64, ".cc") || !strcmp(name + 64, ".so") ||
+          !strcmp(name + 64, ".c"));
 }
 
 static int by_age(const void *pa, const void *pb) {
@@ -158,7 +162,9 @@ sci_stored *sci_store_list(int folder, size_t *n) {
   for (struct dirent *d; (d = readdir(dir));) {
     struct stat s;
     bool temporary;
-    if (!is_ours(d->d_name, &temporary) || fstatat(folder, d->d_name, &s, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(s.st_mode)) continue;
+    if (!is_ours(d->d_name, &temporary) || fstatat(folder, d->d_name, &s, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISREG(s.st_mode))
+      continue;
     if (*n == cap) {
       sci_stored *grown = realloc(list, (cap = 2 * cap + 64) * sizeof *list);
       if (!grown) break;

@@ -15,7 +15,8 @@ static inline bool sci_plain(const sc_context *cx, sci_id id, unsigned op) {
   return n->op == op && n->hint == SC_HINT_AUTO;
 }
 static inline bool sci_is_constant(const sc_context *cx, sci_id id) {
-  return sci_plain(cx, id, SCI_X_const) || (sci_plain(cx, id, SCI_X_broadcast) && sci_plain(cx, sci_arg(cx, id, 0), SCI_X_const));
+  return sci_plain(cx, id, SCI_X_const) ||
+         (sci_plain(cx, id, SCI_X_broadcast) && sci_plain(cx, sci_arg(cx, id, 0), SCI_X_const));
 }
 static inline bool sci_same_shape(const sci_type *a, const sci_type *b) {
   return a->rank == b->rank && !memcmp(a->shape, b->shape, a->rank * sizeof *a->shape);

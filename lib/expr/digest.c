@@ -75,7 +75,8 @@ static char *put_word(char *at, uint32_t word) {
   return at + sizeof word;
 }
 
-/* Hashing costs more than anything else here, so a node is short: most have few operands, neither a shape nor an attribute. */
+/* Hashing costs more than anything else here, so a node is short: most have few operands, neither a shape nor an
+ * attribute. */
 static void put_node(state *s, const sci_order *order, sci_id id) {
   enum { MANY = 127, ROOM = 4 * (2 + MANY) };
   const sci_node *n = sci_node_at(s->cx, id);

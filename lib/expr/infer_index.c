@@ -83,8 +83,8 @@ static const sci_call_attr *call_attr(sc_context *cx, const sci_recipe *r, bool 
   return a;
 }
 
-/* An output carries a derivative when it does in the callee (by the callee's own derivative, every float one does) and an argument brings
- * one to a formal that takes it. */
+/* An output carries a derivative when it does in the callee (by the callee's own derivative, every float one does) and
+ * an argument brings one to a formal that takes it. */
 static bool call_diff(sc_context *cx, const sci_recipe *r, const sc_function *f, uint32_t output) {
   const sci_type *t = sci_type_of(cx, f->out[output].node);
   if (!t->diff && !(sci_is_custom(f) && sci_is_float((sc_dtype)t->dtype))) return false;

@@ -11,8 +11,9 @@ typedef enum sci_rule {
   SCI_RULE_COUNT
 } sci_rule;
 
-/* The function itself when no rule applies to it or its callees, else one of the same name, inputs, outputs, hints and patterns that is
- * not held. `lowering`: also the rules that must not precede differentiation. `counts` (SCI_RULE_COUNT of them, or NULL) is added to. */
+/* The function itself when no rule applies to it or its callees, else one of the same name, inputs, outputs, hints and
+ * patterns that is not held. `lowering`: also the rules that must not precede differentiation. `counts` (SCI_RULE_COUNT
+ * of them, or NULL) is added to. */
 sc_function *sci_simplify(sc_context *cx, sc_function *f, bool lowering, uint32_t *counts);
 const char *sci_rule_name(sci_rule rule);
 

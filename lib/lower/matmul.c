@@ -1,5 +1,5 @@
-/* Owns matrix products: where their operands lie. Rows of a matrix-vector product are sums; with a matrix on the right every element adds
- * its terms in order (tiles.c). */
+/* Owns matrix products: where their operands lie. Rows of a matrix-vector product are sums; with a matrix on the right
+ * every element adds its terms in order (tiles.c). */
 #include "lib/lower/matmul.h"
 
 /* The operand with one digit per axis; copied when its axes are cut finer. */

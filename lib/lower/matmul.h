@@ -4,7 +4,8 @@
 
 #include "lib/lower/state.h"
 
-/* Element (i, j) is at offset + i * row + j * col. A vector is a single row. An operand that is the same everywhere has no place. */
+/* Element (i, j) is at offset + i * row + j * col. A vector is a single row. An operand that is the same everywhere has
+ * no place. */
 typedef struct sci_matrix {
   sci_operand x;
   int64_t offset, row, col;

@@ -1,9 +1,10 @@
 /* Owns the order of sums, maxima and minima, as lower.h states it.
  *
  * A sum over terms whose digits have several strides keeps the outer digits as loops; the innermost digit is cut by the
- * number of partial sums. 32 partial sums are names of an independent loop over a few of them, which lanes fill, and what they leave goes through
- * a small buffer; the loop around is then serial, for all sums share that buffer. Where the kept index moves along memory and the terms do
- * not, lanes are for the loop around, and all 32 are names of its body. */
+ * number of partial sums. 32 partial sums are names of an independent loop over a few of them, which lanes fill, and
+ * what they leave goes through a small buffer; the loop around is then serial, for all sums share that buffer. Where
+ * the kept index moves along memory and the terms do not, lanes are for the loop around, and all 32 are names of its
+ * body. */
 #include "lib/lower/state.h"
 
 #include <math.h>
@@ -191,7 +192,8 @@ static sci_val halve(sum_at *s, sci_block_builder *b, sci_buf part, int64_t n) {
     sci_val at = sci_val_var(st, j);
     sci_block_begin(&body, st);
     sci_val p = sci_emit_load(&body, st, part, at, NULL);
-    sci_emit_store(&body, part, at, combine(s, p, sci_emit_load(&body, st, part, sci_idx_add(st, at, number(s, n / 2)), NULL)));
+    sci_emit_store(&body, part, at,
+                   combine(s, p, sci_emit_load(&body, st, part, sci_idx_add(st, at, number(s, n / 2)), NULL)));
     loop(s, b, SCI_LOOP_INDEPENDENT, j, n / 2, &body);
   }
   sci_val v[AT_ONCE];
@@ -201,8 +203,9 @@ static sci_val halve(sum_at *s, sci_block_builder *b, sci_buf part, int64_t n) {
   return v[0];
 }
 
-/* The sum of `n` terms per outer digit from `start` on, in 32 partial sums. The loop over those in lanes is outside: its partial sums are names.
- * What is left over goes to them too as far as it fills iterations, and they are halved while that combines names. */
+/* The sum of `n` terms per outer digit from `start` on, in 32 partial sums. The loop over those in lanes is outside:
+ * its partial sums are names. What is left over goes to them too as far as it fills iterations, and they are halved
+ * while that combines names. */
 static sci_val sum_block(sum_at *s, sci_block_builder *b, sci_buf part, sci_val start, int64_t n) {
   sci_store *st = s->l->s;
   streams u = streams_for(s);
@@ -266,13 +269,14 @@ static sci_val sum_in_blocks(sum_at *s, sci_block_builder *b, sci_buf part, sci_
   return sci_emit_load(b, st, sums, number(s, 0), NULL);
 }
 
-/* Whether neighbours along the innermost kept loop are neighbours in memory, of the result and the first operand, and successive terms are not. */
+/* Whether neighbours along the innermost kept loop are neighbours in memory, of the result and the first operand, and
+ * successive terms are not. */
 static bool moves_along(const sci_nest *nest, const sci_sums *sums) {
   enum { FEWEST = 4 };
   uint32_t last = nest->n - 1;
   const sci_digits *t = &sums->term[0];
-  return nest->n && sums->x[0].place && nest->extent[last] >= FEWEST && nest->stride[0][last] == 1 && nest->stride[1][last] == 1 && t->n &&
-         t->d[t->n - 1].stride != 1;
+  return nest->n && sums->x[0].place && nest->extent[last] >= FEWEST && nest->stride[0][last] == 1 &&
+         nest->stride[1][last] == 1 && t->n && t->d[t->n - 1].stride != 1;
 }
 
 sci_val sci_sum_terms(sci_lowering *l, sci_sums *sums, const sci_place *to) {

@@ -1,26 +1,30 @@
 /* Owns the loops of matrix products: tiles of C that are summed in registers.
  *
- * A tile is a few rows of C by as many columns as there are lanes, once or in several stretches of columns: for each k, a load of B serves all
- * its rows, one of A all its stretches, and all are independent sums, as many as there are registers for. The loop over columns is an
- * independent one whose body holds the loop over k: widen_loops gives it lanes, whatever their number. Rows are shared out evenly, so no tile
- * is nearly empty; the last lanes overlap.
+ * A tile is a few rows of C by as many columns as there are lanes, once or in several stretches of columns: for each k,
+ * a load of B serves all its rows, one of A all its stretches, and all are independent sums, as many as there are
+ * registers for. The loop over columns is an independent one whose body holds the loop over k: widen_loops gives it
+ * lanes, whatever their number. Rows are shared out evenly, so no tile is nearly empty; the last lanes overlap.
  *
- * - B read across its columns (transposed) is read four k at a time, a block per lane that backends transpose in registers.
- * - Where B is past the level-1 cache, blocks of k are done one after the other, each going on from what is in C. All rows of A are copied for a
- *   block, tile by tile as they are read, and panel by panel the columns of B; every tile then reads the panel.
- * - One to three rows are too few sums: there the loop over columns is inside the one over k, and takes several k at once.
+ * - B read across its columns (transposed) is read four k at a time, a block per lane that backends transpose in
+ * registers.
+ * - Where B is past the level-1 cache, blocks of k are done one after the other, each going on from what is in C. All
+ * rows of A are copied for a block, tile by tile as they are read, and panel by panel the columns of B; every tile then
+ * reads the panel.
+ * - One to three rows are too few sums: there the loop over columns is inside the one over k, and takes several k at
+ * once.
  *
- * The shape is that of Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication (ACM TOMS 34:3, 2008). */
+ * The shape is that of Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication (ACM TOMS 34:3, 2008).
+ */
 #include "lib/lower/matmul.h"
 
 enum {
-  LINE = 64,          /* bytes; a panel is two lines wide */
-  MOST_SUMS = 24,     /* of a tile */
+  LINE = 64,      /* bytes; a panel is two lines wide */
+  MOST_SUMS = 24, /* of a tile */
   MOST_STREAMS = 4,
   STREAM_COLUMNS = 8, /* the fewest columns that lanes fill well */
   FEW_ROWS = 3,
-  BLOCK = 4,          /* k at a time across a transposed B */
-  LATENCY = 8,        /* independent sums that hide it on two units */
+  BLOCK = 4,   /* k at a time across a transposed B */
+  LATENCY = 8, /* independent sums that hide it on two units */
 };
 
 /* `n` things in portions as equal as can be: `first` portions of `size`, then `rest` of one less. */
@@ -38,7 +42,8 @@ typedef struct tile {
   sci_val row, column, term;
   int64_t rows, columns, terms, streams;
   int64_t most_rows; /* of any tile */
-  sci_buf a, b; /* copies of what the tile needs of A and B, or SCI_NIL: A by tiles, each k's rows together, B a panel, each k's columns */
+  sci_buf a, b; /* copies of what the tile needs of A and B, or SCI_NIL: A by tiles, each k's rows together, B a panel,
+                   each k's columns */
   bool goes_on; /* from what is in C */
 } tile;
 
@@ -89,7 +94,8 @@ typedef struct loop {
   sci_block_builder body, *out; /* statements go to `out` */
 } loop;
 
-static void begin(const sci_product *x, loop *l, sci_loop_kind kind, uint32_t depth, int64_t start, int64_t stop, sci_block_builder *around) {
+static void begin(const sci_product *x, loop *l, sci_loop_kind kind, uint32_t depth, int64_t start, int64_t stop,
+                  sci_block_builder *around) {
   *l = (loop){.kind = kind, .var = SCI_NIL, .start = start, .stop = stop, .at = number(x, start), .out = around};
   if (stop == start + 1) return;
   l->var = sci_loop_var(x->l, depth);
@@ -187,7 +193,8 @@ static int64_t streams(const sci_product *x, int64_t columns) {
 typedef void (*tile_fn)(const sci_product *x, sci_block_builder *out, const tile *t);
 
 /* Tiles of `size` rows from row `start` on. */
-static void each_tile_of(const sci_product *x, sci_block_builder *out, tile t, int64_t start, int64_t n, int64_t size, tile_fn fn) {
+static void each_tile_of(const sci_product *x, sci_block_builder *out, tile t, int64_t start, int64_t n, int64_t size,
+                         tile_fn fn) {
   if (!n) return;
   loop i;
   begin(x, &i, SCI_LOOP_INDEPENDENT, 0, 0, n, out);
@@ -249,10 +256,10 @@ typedef struct panels {
   tile t;
 } panels;
 
-/* Columns of m, from `column` on, of all terms of the tile's block go to buf from `start` on, those of one k together. Where they lie apart, one
- * k of all columns is stored side by side. */
-static void pack(const sci_product *x, sci_block_builder *out, const tile *t, const sci_matrix *m, sci_val column, int64_t columns, sci_buf buf,
-                 sci_val start) {
+/* Columns of m, from `column` on, of all terms of the tile's block go to buf from `start` on, those of one k together.
+ * Where they lie apart, one k of all columns is stored side by side. */
+static void pack(const sci_product *x, sci_block_builder *out, const tile *t, const sci_matrix *m, sci_val column,
+                 int64_t columns, sci_buf buf, sci_val start) {
   sci_store *s = x->l->s;
   loop k, j;
   begin(x, &k, SCI_LOOP_INDEPENDENT, 2, 0, t->terms, out);
@@ -325,7 +332,8 @@ static void clear(const sci_product *x, sci_block_builder *out) {
   end(x, &i, out);
 }
 
-/* As many k as keep a panel in half the level-1 cache, and the rows of A in half the level-2 cache where that leaves enough of them. */
+/* As many k as keep a panel in half the level-1 cache, and the rows of A in half the level-2 cache where that leaves
+ * enough of them. */
 static int64_t block_terms(const sci_product *x, int64_t size) {
   enum { ENOUGH = 64 };
   const sc_target *t = x->l->target;
@@ -361,10 +369,19 @@ static bool outgrows_level1(const sci_product *x) {
 void sci_multiply(sci_product *x) {
   bool by_columns = x->c.col != 1 && x->c.row == 1 && x->m >= FEW_ROWS;
   if (by_columns || (x->n <= FEW_ROWS && x->m > FEW_ROWS)) {
-    sci_product t = {.l = x->l, .a = transposed(x->b), .b = transposed(x->a), .c = transposed(x->c), .m = x->n, .k = x->k, .n = x->m};
+    sci_product t = {.l = x->l,
+                     .a = transposed(x->b),
+                     .b = transposed(x->a),
+                     .c = transposed(x->c),
+                     .m = x->n,
+                     .k = x->k,
+                     .n = x->m};
     *x = t;
   }
-  if (outgrows_level1(x)) put_packed(x, &x->l->top);
-  else if (x->m <= FEW_ROWS && x->b.col == 1) put_few_rows(x, &x->l->top);
-  else put_all(x, &x->l->top);
+  if (outgrows_level1(x))
+    put_packed(x, &x->l->top);
+  else if (x->m <= FEW_ROWS && x->b.col == 1)
+    put_few_rows(x, &x->l->top);
+  else
+    put_all(x, &x->l->top);
 }

@@ -1,6 +1,6 @@
-/* The table through which a backend is reached, and what lib/ hands to it. The C renderer and the compiler driver fill theirs in
- * statically; the LLVM plugin's is found when it is opened. A backend's function opens its own frame and returns a status:
- * nothing unwinds into or out of it. */
+/* The table through which a backend is reached, and what lib/ hands to it. The C renderer and the compiler driver fill
+ * theirs in statically; the LLVM plugin's is found when it is opened. A backend's function opens its own frame and
+ * returns a status: nothing unwinds into or out of it. */
 #ifndef SCI_MODULE_BACKEND_H
 #define SCI_MODULE_BACKEND_H
 
@@ -12,10 +12,10 @@ enum { SCI_BACKEND_ABI = 3 };
 
 typedef struct sci_render_request {
   const sci_program *program;
-  const sc_c_options *c;   /* C renderer; NULL otherwise */
-  sc_emit emit;            /* LLVM */
-  const char *symbol;      /* LLVM: of the entry; NULL: the program's name */
-  const char *object;      /* C renderer: the file that the header is for when that is no C source; NULL otherwise */
+  const sc_c_options *c; /* C renderer; NULL otherwise */
+  sc_emit emit;          /* LLVM */
+  const char *symbol;    /* LLVM: of the entry; NULL: the program's name */
+  const char *object;    /* C renderer: the file that the header is for when that is no C source; NULL otherwise */
   const sci_program *const *more; /* C renderer: further entries of the same file, under the names of their programs */
   size_t n_more;
 } sci_render_request;
@@ -45,12 +45,12 @@ typedef struct sci_code {
   void *handle;
   void (*release)(void *handle);
   size_t code_bytes;
-  sc_tier tier;          /* fast or best */
+  sc_tier tier;           /* fast or best */
   sc_compile_times times; /* the stages this backend ran */
-  sci_image *image;      /* what can be stored, to be freed with free(); NULL: nothing can, and `refusal` says why */
+  sci_image *image;       /* what can be stored, to be freed with free(); NULL: nothing can, and `refusal` says why */
   char refusal[160];
   sci_kept_file library, source; /* when they were to be kept */
-  void *later;           /* the best tier is still to come: `finish` or `drop` takes it */
+  void *later;                   /* the best tier is still to come: `finish` or `drop` takes it */
 } sci_code;
 
 typedef struct sci_backend {
@@ -59,7 +59,8 @@ typedef struct sci_backend {
   /* Texts (or object bytes) made by sci_bytes_dup: C gives source and header, LLVM one result. NULL: cannot. */
   sc_status (*render)(sci_env *env, const sci_render_request *request, char *out[2], size_t size[2]);
   sc_status (*compile)(sci_env *env, const sci_compile_request *request, sci_code *out); /* NULL: cannot */
-  /* What a compilation in tier `auto` left for later, on any thread and in an environment of that thread's own. Both take it. */
+  /* What a compilation in tier `auto` left for later, on any thread and in an environment of that thread's own. Both
+   * take it. */
   sc_status (*finish)(sci_env *env, void *later, sci_code *out);
   void (*drop)(void *later);
   /* The path of the compiler that a request means, in scratch memory; NULL: not found, or there is no such thing. */

@@ -1,4 +1,5 @@
-/* The table through which the checker of exported modules is reached: a plugin, so that libclang is loaded by who asks for it only. */
+/* The table through which the checker of exported modules is reached: a plugin, so that libclang is loaded by who asks
+ * for it only. */
 #ifndef SCI_MODULE_CHECK_H
 #define SCI_MODULE_CHECK_H
 
@@ -17,9 +18,10 @@ typedef struct sci_check_problem {
 typedef struct sci_checker {
   uint32_t abi; /* SCI_CHECKER_ABI */
   const char *version;
-  /* Looks at the module whose source is at `path` and reports every problem. `*entries` counts what it found to look at. Anything but SC_OK: it
-   * could not look, and `why` says so. */
-  sc_status (*check)(const char *path, void (*report)(void *user, const sci_check_problem *p), void *user, size_t *entries, char *why, size_t room);
+  /* Looks at the module whose source is at `path` and reports every problem. `*entries` counts what it found to look
+   * at. Anything but SC_OK: it could not look, and `why` says so. */
+  sc_status (*check)(const char *path, void (*report)(void *user, const sci_check_problem *p), void *user,
+                     size_t *entries, char *why, size_t room);
 } sci_checker;
 
 /* The plugin's only exported symbol. */

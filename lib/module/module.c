@@ -32,7 +32,8 @@ int64_t sci_abi_unit(sci_abi abi) {
 
 /* ---- the entry and what is derived from it ---- */
 
-/* The arguments of the entry do not hide the entry itself where it is called, so a function may be named like one of them. */
+/* The arguments of the entry do not hide the entry itself where it is called, so a function may be named like one of
+ * them. */
 static bool is_argument(const char *name) {
   static const char *const arguments[] = {"arg", "res", "iw", "w", "mem"};
   for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++)
@@ -44,11 +45,14 @@ static void check_entry(sci_env *env, const char *symbol, const char *prefix) {
   if (*prefix && !sci_name_is_identifier(prefix))
     sci_fail(env, SC_ERR_NAME, "module: the prefix '%.100s' is not the beginning of a C identifier", prefix);
   if (!sci_name_is_identifier(symbol)) sci_fail(env, SC_ERR_NAME, "module: '%.100s' is not a C identifier", symbol);
-  const char *what = sci_name_is_library(symbol)                        ? "a function of the C library"
-                     : !strncmp(symbol, "scaly_", 6)                    ? "of the form that generated files keep for themselves"
-                     : sci_name_is_word(symbol) && !is_argument(symbol) ? "a keyword of C or C++ or a name of a standard header"
-                                                                        : NULL;
-  if (what) sci_fail(env, SC_ERR_NAME, "module: the entry cannot be named '%.100s', which is %s; choose another name or a prefix", symbol, what);
+  const char *what = sci_name_is_library(symbol)     ? "a function of the C library"
+                     : !strncmp(symbol, "scaly_", 6) ? "of the form that generated files keep for themselves"
+                     : sci_name_is_word(symbol) && !is_argument(symbol)
+                         ? "a keyword of C or C++ or a name of a standard header"
+                         : NULL;
+  if (what)
+    sci_fail(env, SC_ERR_NAME,
+             "module: the entry cannot be named '%.100s', which is %s; choose another name or a prefix", symbol, what);
 }
 
 static void name_entry(naming *n, const char *name, const char *prefix, const char *entry) {
@@ -64,13 +68,15 @@ static void name_entry(naming *n, const char *name, const char *prefix, const ch
 }
 
 /* What a header appends to the symbol of a port: a type for every one, macros and tables for a sparse one. */
-static const char *const endings[] = {"_t", "_NNZ", "_NROW", "_NCOL", "_rows", "_cols", "_colptr", "_rowind", "_rowptr", "_colind"};
+static const char *const endings[] = {"_t",    "_NNZ",    "_NROW",   "_NCOL",   "_rows",
+                                      "_cols", "_colptr", "_rowind", "_rowptr", "_colind"};
 enum { ENDINGS = sizeof endings / sizeof *endings };
 
 static void claim_derived(naming *n, size_t port) {
   size_t count = n->p->ports[port].pattern ? ENDINGS : 1;
   for (size_t i = 0; i < count; i++)
-    sci_claim_exactly(n->namer, SCI_SCOPE_FILE, sci_asprintf(&n->env->scratch, "%s%s", n->m->port_symbols[port], endings[i]));
+    sci_claim_exactly(n->namer, SCI_SCOPE_FILE,
+                      sci_asprintf(&n->env->scratch, "%s%s", n->m->port_symbols[port], endings[i]));
 }
 
 /* A port f_x_t of f would hide the type of x. Nothing derived ends in an underscore. */
@@ -79,7 +85,8 @@ static const char *clear_of_derived(naming *n, const char *name) {
   if (strncmp(name, n->m->entry, entry) != 0 || name[entry] != '_') return name;
   for (size_t i = 0; i < ENDINGS; i++) {
     size_t ending = strlen(endings[i]);
-    if (length > ending && !strcmp(name + length - ending, endings[i])) return sci_asprintf(&n->env->scratch, "%s_", name);
+    if (length > ending && !strcmp(name + length - ending, endings[i]))
+      return sci_asprintf(&n->env->scratch, "%s_", name);
   }
   return name;
 }
@@ -88,7 +95,7 @@ static void name_ports(naming *n) {
   size_t count = n->m->n_in + n->m->n_out;
   n->m->port_names = SCI_ARRAY(&n->env->scratch, const char *, count);
   n->m->port_symbols = SCI_ARRAY(&n->env->scratch, const char *, count);
-  uint32_t scope = n->base + n->p->n_procs; /* the entry's */
+  uint32_t scope = n->base + n->p->n_procs;        /* the entry's */
   sci_claim_exactly(n->namer, scope, "workspace"); /* its type is that of w */
   for (size_t i = 0; i < count; i++) {
     n->m->port_names[i] = sci_claim_public(n->namer, scope, clear_of_derived(n, n->p->ports[i].name));
@@ -194,8 +201,8 @@ void sci_file_names_free(sci_file_names *n) {
   sci_namer_free(&n->namer);
 }
 
-sci_module_info sci_module_info_begin(sci_file_names *names, const sci_program *p, const char *name, const char *prefix, const char *entry,
-                                      const char *const *reserve, size_t n_reserve) {
+sci_module_info sci_module_info_begin(sci_file_names *names, const sci_program *p, const char *name, const char *prefix,
+                                      const char *entry, const char *const *reserve, size_t n_reserve) {
   sci_env *env = names->namer.env;
   sci_module_info m = {0};
   const sci_proc *proc = sci_entry(p);

@@ -42,7 +42,8 @@ static uint32_t enter(sci_namer *n, const char *name) {
 
 static const char *take(sci_namer *n, uint32_t scope, uint32_t id) {
   sci_taken *t = &n->taken.data[id];
-  bool busy = t->scope == scope || t->scope == SCI_SCOPE_FILE || (scope == SCI_SCOPE_FILE && t->scope != SCI_SCOPE_NONE);
+  bool busy =
+      t->scope == scope || t->scope == SCI_SCOPE_FILE || (scope == SCI_SCOPE_FILE && t->scope != SCI_SCOPE_NONE);
   if (busy) return NULL;
   t->scope = scope;
   return t->name;

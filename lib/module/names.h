@@ -4,7 +4,8 @@
 
 #include "lib/base/hash.h"
 
-/* Keywords of C and C++, macros and types of standard headers, the implementation's own names, and what a generated file uses itself. */
+/* Keywords of C and C++, macros and types of standard headers, the implementation's own names, and what a generated
+ * file uses itself. */
 bool sci_name_is_word(const char *name);
 /* Functions that a C library defines. */
 bool sci_name_is_library(const char *name);

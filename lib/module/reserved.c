@@ -1,13 +1,14 @@
 /* Owns the words that a name in a generated file must stay clear of.
  *
- * `words` holds the keywords of C and C++, the object-like macros and types of the standard headers (as glibc and common Windows headers have
- * them), and what a generated file itself uses: the arguments of the entry and the math routines it calls. `functions` holds what a C
- * library defines with external linkage. Both are sorted by strcmp. */
+ * `words` holds the keywords of C and C++, the object-like macros and types of the standard headers (as glibc and
+ * common Windows headers have them), and what a generated file itself uses: the arguments of the entry and the math
+ * routines it calls. `functions` holds what a C library defines with external linkage. Both are sorted by strcmp. */
 #include "lib/module/names.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+// clang-format off
 static const char *const words[] = {
     "AIO_PRIO_DELTA_MAX", "ATOMIC_BOOL_LOCK_FREE", "ATOMIC_CHAR16_T_LOCK_FREE", "ATOMIC_CHAR32_T_LOCK_FREE",
     "ATOMIC_CHAR_LOCK_FREE", "ATOMIC_FLAG_INIT", "ATOMIC_INT_LOCK_FREE", "ATOMIC_LLONG_LOCK_FREE",
@@ -245,6 +246,7 @@ static const char *const functions[] = {
     "wmempcpy", "wmemset", "wordexp", "wprintf", "write", "wscanf", "y0", "y0f", "y0l", "y1", "y1f", "y1l", "yn", "ynf",
     "ynl",
 };
+// clang-format on
 
 static int compare(const void *key, const void *entry) {
   return strcmp(key, *(const char *const *)entry);

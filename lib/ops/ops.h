@@ -30,7 +30,16 @@ typedef enum sci_trait {
   SCI_PROGRAM = 64, /* not an operation of the expression dialect */
 } sci_trait;
 
-typedef enum sci_sig { SCI_SIG_F, SCI_SIG_A, SCI_SIG_AP, SCI_SIG_EP, SCI_SIG_FP, SCI_SIG_B, SCI_SIG_SEL, SCI_SIG_CAST } sci_sig;
+typedef enum sci_sig {
+  SCI_SIG_F,
+  SCI_SIG_A,
+  SCI_SIG_AP,
+  SCI_SIG_EP,
+  SCI_SIG_FP,
+  SCI_SIG_B,
+  SCI_SIG_SEL,
+  SCI_SIG_CAST
+} sci_sig;
 typedef enum sci_nan_rule { SCI_NAN_PROP, SCI_NAN_SOME, SCI_NAN_NEVER } sci_nan_rule;
 
 typedef struct sci_op_info {
@@ -55,7 +64,8 @@ typedef union sci_scalar {
   uint64_t bits;
 } sci_scalar;
 
-/* The bits that identify a value: zero-extended, floats' NaNs canonical (quiet, positive), -0.0 distinct from 0.0, bools 0 or 1. */
+/* The bits that identify a value: zero-extended, floats' NaNs canonical (quiet, positive), -0.0 distinct from 0.0,
+ * bools 0 or 1. */
 uint64_t sci_scalar_bits(sc_dtype dtype, sci_scalar v);
 sci_scalar sci_scalar_from_bits(sc_dtype dtype, uint64_t bits);
 sci_scalar sci_scalar_load(sc_dtype dtype, const void *data, size_t i); /* element i of an array */
@@ -73,8 +83,8 @@ bool sci_op_accepts(sci_op op, sc_dtype dtype);
 /* The result's dtype for operand dtype `dtype` (cast excluded). */
 sc_dtype sci_op_result(sci_op op, sc_dtype dtype);
 
-/* Evaluates with operand dtype `dtype`; for cast, `to` is the result's dtype (ignored otherwise); for select, args[0] is
- * the bool. NaNs come out canonical. */
+/* Evaluates with operand dtype `dtype`; for cast, `to` is the result's dtype (ignored otherwise); for select, args[0]
+ * is the bool. NaNs come out canonical. */
 sci_scalar sci_op_eval(sci_op op, sc_dtype dtype, sc_dtype to, const sci_scalar *args);
 
 #endif

@@ -1,4 +1,5 @@
-/* Owns fold_arith: values are simplified again with what is known of their names, and names and stores that nothing needs go.
+/* Owns fold_arith: values are simplified again with what is known of their names, and names and stores that nothing
+ * needs go.
  *
  * A name that stands for a constant, a variable or another name is replaced by it, and so is one whose uses all share
  * its block: what is computed once and what is written out is bound_depth's choice, and until then operations see

@@ -45,10 +45,10 @@ typedef struct grouping {
   SCI_VEC(call_site) calls;
   SCI_VEC(group) groups;
   SCI_VEC(sci_local) locals;
-  uint8_t *name_level;   /* per name */
-  uint32_t *defined;     /* per name: statement of the stretch + 1 */
-  bool *stored;          /* per buffer: in the stretch, so far */
-  bool *emitted;         /* per statement of the stretch */
+  uint8_t *name_level; /* per name */
+  uint32_t *defined;   /* per name: statement of the stretch + 1 */
+  bool *stored;        /* per buffer: in the stretch, so far */
+  bool *emitted;       /* per statement of the stretch */
   const sci_stmt *stmts;
   uint32_t n;
   int8_t has_routine[SCI_OP_COUNT][2]; /* float64, float32; 0: not asked yet */
@@ -239,7 +239,8 @@ static const sci_stmt *element_of(const grouping *x, sci_val v) {
   const sci_value *value = sci_value_at(x->s, v);
   uint32_t at = value->kind == SCI_V_NAME ? x->defined[value->args[0]] : 0;
   const sci_stmt *st = at ? &x->stmts[at - 1] : NULL;
-  return st && st->kind == SCI_S_LOAD && sci_is_readonly(x->s, st->buf) && sci_val_is_const(x->s, st->index) ? st : NULL;
+  return st && st->kind == SCI_S_LOAD && sci_is_readonly(x->s, st->buf) && sci_val_is_const(x->s, st->index) ? st
+                                                                                                             : NULL;
 }
 
 static bool is_spaced(const grouping *x, const call_site *const *places, int64_t n, int k, operand *o) {
@@ -261,8 +262,7 @@ static operand operand_at(grouping *x, sci_block_builder *out, const call_site *
   if (same) return (operand){.same = info_of(x, places[0]->args[k])->to};
   if (is_spaced(x, places, n, k, &o)) return o;
   o = (operand){SCI_NIL, private(x, places[0]->dtype, n), 0, 1};
-  for (int64_t i = 0; i < n; i++)
-    sci_emit_store(out, o.buf, sci_val_int(x->s, i), info_of(x, places[i]->args[k])->to);
+  for (int64_t i = 0; i < n; i++) sci_emit_store(out, o.buf, sci_val_int(x->s, i), info_of(x, places[i]->args[k])->to);
   return o;
 }
 

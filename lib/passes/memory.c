@@ -1,4 +1,5 @@
-/* Owns the symbolic memory of scalarize: which element of which buffer holds which value, and which stores are still to be emitted. */
+/* Owns the symbolic memory of scalarize: which element of which buffer holds which value, and which stores are still to
+ * be emitted. */
 #include "lib/passes/symbolic.h"
 
 void sci_memory_init(sci_memory *m, sci_store *s) {

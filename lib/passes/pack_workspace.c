@@ -1,11 +1,11 @@
 /* Owns pack_workspace: every private buffer gets its place, buffers that are not alive together share one, and what
  * nothing touches goes.
  *
- * A buffer lives from the first to the last statement that touches it, of the procedure's outermost block, or of the body
- * of an independent loop if nothing else touches it: each iteration has it to itself. Buffers of 8
- * KiB or more go to the workspace, at multiples of 64 bytes, the others to the stack; where the stack of a call chain
- * would pass 32 KiB, the largest of the caller's follow them. On the stack each dtype has a region of its own, and so have
- * the vectors of each number of lanes (in the order of dtypes and lanes, each from a multiple of 64 bytes), so that a
+ * A buffer lives from the first to the last statement that touches it, of the procedure's outermost block, or of the
+ * body of an independent loop if nothing else touches it: each iteration has it to itself. Buffers of 8 KiB or more go
+ * to the workspace, at multiples of 64 bytes, the others to the stack; where the stack of a call chain would pass 32
+ * KiB, the largest of the caller's follow them. On the stack each dtype has a region of its own, and so have the
+ * vectors of each number of lanes (in the order of dtypes and lanes, each from a multiple of 64 bytes), so that a
  * backend may spell it as one array per type. */
 #include <stdlib.h>
 
@@ -33,8 +33,8 @@ typedef struct area {
 
 typedef struct packing {
   const sci_program *p;
-  uint32_t *first, *last; /* per buffer of the store: numbers of statements, from 1; 0: untouched */
-  uint32_t *in;           /* per buffer: the block that its life is looked for in */
+  uint32_t *first, *last;             /* per buffer of the store: numbers of statements, from 1; 0: untouched */
+  uint32_t *in;                       /* per buffer: the block that its life is looked for in */
   uint32_t block, blocks, start, end; /* that block, how many there were, the statement at hand with all in its body */
   int64_t *stack_total, *workspace_total; /* per procedure packed so far */
   uint32_t index;
@@ -152,7 +152,8 @@ static void live_block(packing *x, sci_block b, uint32_t number, uint32_t at) {
   for (uint32_t i = 0; i < b.n; i++) {
     const sci_stmt *st = &b.stmts[i];
     uint32_t n = count(st);
-    bool apart = st->kind == SCI_S_LOOP && (st->loop->kind == SCI_LOOP_INDEPENDENT || st->loop->kind == SCI_LOOP_VECTOR);
+    bool apart =
+        st->kind == SCI_S_LOOP && (st->loop->kind == SCI_LOOP_INDEPENDENT || st->loop->kind == SCI_LOOP_VECTOR);
     if (apart) {
       x->block = number;
       x->start = at;

@@ -1,15 +1,15 @@
 /* Owns scalarize: procedures become straight-line scalar code where that is small, by executing them symbolically.
  *
- * Constant indices are resolved, callees expanded, values shared (they are interned) and folded; a buffer all of whose indices resolve
- * is never touched. Reductions keep their order, since each step is executed as written.
+ * Constant indices are resolved, callees expanded, values shared (they are interned) and folded; a buffer all of whose
+ * indices resolve is never touched. Reductions keep their order, since each step is executed as written.
  *
- * - Loops whose trips could become lanes (independent, four trips or more) stay in procedures that do not themselves run inside
- *   such a loop; their bodies are executed symbolically on their own.
- * - In procedures that do run inside such a loop, lanes come from outside, and everything is expanded; elsewhere only loops whose
- *   expansion stays small.
- * - Hints: `block` procedures are left alone and called; `scalar` ones have no budget and keep no loop. For the others an expansion past the
- *   budget is given up: first one that keeps the larger loops is tried, then the procedure is left as it was. So it is when an expansion of more
- *   than a thousand operations saves less than a quarter of them. */
+ * - Loops whose trips could become lanes (independent, four trips or more) stay in procedures that do not themselves
+ * run inside such a loop; their bodies are executed symbolically on their own.
+ * - In procedures that do run inside such a loop, lanes come from outside, and everything is expanded; elsewhere only
+ * loops whose expansion stays small.
+ * - Hints: `block` procedures are left alone and called; `scalar` ones have no budget and keep no loop. For the others
+ * an expansion past the budget is given up: first one that keeps the larger loops is tried, then the procedure is left
+ * as it was. So it is when an expansion of more than a thousand operations saves less than a quarter of them. */
 #include "lib/passes/passes.h"
 #include "lib/passes/symbolic.h"
 #include "lib/program/walk.h"
@@ -24,23 +24,23 @@ typedef struct symbolic {
   sci_memory memory;
   sci_val *name, *var; /* per id: the value it stands for, SCI_NIL: itself */
   uint32_t n_names, n_vars;
-  sci_buf *buf;        /* per id, of parameters and locals of expanded callees: the buffer of the procedure at work ... */
-  sci_val *offset;     /* ... and where in it */
+  sci_buf *buf;    /* per id, of parameters and locals of expanded callees: the buffer of the procedure at work ... */
+  sci_val *offset; /* ... and where in it */
   uint32_t n_bufs;
-  sci_val *changed;    /* per value, within one statement: its substitution; SCI_NIL unknown */
+  sci_val *changed; /* per value, within one statement: its substitution; SCI_NIL unknown */
   uint32_t n_changed;
   SCI_VEC(sci_val) stack, touched;
   SCI_VEC(sci_buf) locals; /* standing in for those of expanded callees: a buffer belongs to one procedure */
-  bool inside;               /* runs inside a loop that will have lanes */
-  bool keep_large;           /* second try: loops past SMALL_LOOP stay */
-  bool over;                 /* budget exceeded: unwinding */
+  bool inside;             /* runs inside a loop that will have lanes */
+  bool keep_large;         /* second try: loops past SMALL_LOOP stay */
+  bool over;               /* budget exceeded: unwinding */
   int64_t work, limit;
 } symbolic;
 
 /* ---- values ---- */
 
-/* Identities that hold but for NaN, infinities and the sign of zero: derivative seeds are constants 0 and 1, and expansion is where they meet
- * their factors. */
+/* Identities that hold but for NaN, infinities and the sign of zero: derivative seeds are constants 0 and 1, and
+ * expansion is where they meet their factors. */
 static sci_val fold_unsafe(symbolic *x, const sci_value *v, const sci_val *a) {
   sci_store *s = x->s;
   if (x->p->strict_nan || !sci_is_float((sc_dtype)v->dtype)) return SCI_NIL;
@@ -48,12 +48,17 @@ static sci_val fold_unsafe(symbolic *x, const sci_value *v, const sci_val *a) {
   bool zero[2] = {false, false};
   for (int i = 0; i < 2 && i < sci_ops[v->op].arity; i++) {
     const sci_value *arg = sci_value_at(s, a[i]);
-    zero[i] = arg->kind == SCI_V_CONST && sci_scalar_double((sc_dtype)arg->dtype, sci_scalar_from_bits((sc_dtype)arg->dtype, arg->bits)) == 0;
+    zero[i] = arg->kind == SCI_V_CONST &&
+              sci_scalar_double((sc_dtype)arg->dtype, sci_scalar_from_bits((sc_dtype)arg->dtype, arg->bits)) == 0;
   }
   switch ((int)v->op) {
   case SCI_OP_mul: return zero[0] || zero[1] ? sci_val_double(s, dtype, 0) : SCI_NIL;
   case SCI_OP_add: return zero[0] ? a[1] : zero[1] ? a[0] : SCI_NIL;
-  case SCI_OP_sub: return zero[1] ? a[0] : zero[0] ? sci_val_op1(s, SCI_OP_neg, a[1]) : a[0] == a[1] ? sci_val_double(s, dtype, 0) : SCI_NIL;
+  case SCI_OP_sub:
+    return zero[1]        ? a[0]
+           : zero[0]      ? sci_val_op1(s, SCI_OP_neg, a[1])
+           : a[0] == a[1] ? sci_val_double(s, dtype, 0)
+                          : SCI_NIL;
   case SCI_OP_div: return zero[0] ? sci_val_double(s, dtype, 0) : SCI_NIL;
   default: return SCI_NIL;
   }
@@ -63,7 +68,8 @@ static bool is_negated(const sci_store *s, sci_val v) {
   return s->values[v].kind == SCI_V_OP && s->values[v].op == SCI_OP_neg;
 }
 
-/* Exact movements of a negation that let products of derivatives meet: a + -b is a - b, a - -b is a + b, a product's sign goes outside. */
+/* Exact movements of a negation that let products of derivatives meet: a + -b is a - b, a - -b is a + b, a product's
+ * sign goes outside. */
 static sci_val fold_sign(symbolic *x, const sci_value *v, const sci_val *a) {
   sci_store *s = x->s;
   if (!sci_is_float((sc_dtype)v->dtype) || sci_ops[v->op].arity != 2) return SCI_NIL;
@@ -88,7 +94,8 @@ static sci_val build(symbolic *x, sci_value v, const sci_val *a) {
 }
 
 static sci_val leaf(const symbolic *x, sci_val v, const sci_value *at) {
-  if (at->kind == SCI_V_NAME && at->args[0] < x->n_names && x->name[at->args[0]] != SCI_NIL) return x->name[at->args[0]];
+  if (at->kind == SCI_V_NAME && at->args[0] < x->n_names && x->name[at->args[0]] != SCI_NIL)
+    return x->name[at->args[0]];
   if (at->kind == SCI_V_VAR && at->args[0] < x->n_vars && x->var[at->args[0]] != SCI_NIL) return x->var[at->args[0]];
   return v;
 }
@@ -148,7 +155,8 @@ static element locate(symbolic *x, sci_buf b, sci_val index) {
   return (element){target, constant ? sci_idx_add(x->s, at, sci_val_int(x->s, constant)) : at};
 }
 
-/* A written buffer is tracked under one base: when another comes, its stores are made and what was known is forgotten. */
+/* A written buffer is tracked under one base: when another comes, its stores are made and what was known is forgotten.
+ */
 static void rebase(symbolic *x, element e, sci_block_builder *out) {
   if (sci_is_readonly(x->s, e.buf)) return;
   sci_val base = sci_index_base(x->s, e.index);
@@ -245,11 +253,13 @@ static void forget_written(void *user, sci_buf b, bool write) {
 }
 
 static sci_stmt assignment(sci_name name, sci_val value, bool declare) {
-  return (sci_stmt){.kind = SCI_S_ASSIGN, .declare = declare, .name = name, .buf = SCI_NIL, .index = SCI_NIL, .value = value};
+  return (sci_stmt){
+      .kind = SCI_S_ASSIGN, .declare = declare, .name = name, .buf = SCI_NIL, .index = SCI_NIL, .value = value};
 }
 
-/* A loop that stays: its body is executed on its own, knowing what nothing in it changes. Carried names are read once at the top of the
- * body and assigned once at its end, so that no value made in between depends on when it is evaluated. */
+/* A loop that stays: its body is executed on its own, knowing what nothing in it changes. Carried names are read once
+ * at the top of the body and assigned once at its end, so that no value made in between depends on when it is
+ * evaluated. */
 static void exec_kept(symbolic *x, const sci_stmt *st, sci_block_builder *out) {
   sci_store *s = x->s;
   const sci_loop *l = st->loop;
@@ -358,7 +368,8 @@ static void exec_block(symbolic *x, sci_block b, sci_block_builder *out) {
 
 /* ---- procedures ---- */
 
-static symbolic begin(const sci_program *p, const sci_proc *const *done, const sci_proc *q, bool inside, bool keep_large) {
+static symbolic begin(const sci_program *p, const sci_proc *const *done, const sci_proc *q, bool inside,
+                      bool keep_large) {
   sci_store *s = p->store;
   sci_arena *scratch = &s->env->scratch;
   symbolic x = {.p = p, .s = s, .done = done, .inside = inside, .keep_large = keep_large};
@@ -389,7 +400,8 @@ static void mark_touched(void *user, sci_buf b, bool write) {
 static void set_locals(symbolic *x, sci_proc *made, const sci_proc *q) {
   sci_store *s = x->s;
   bool *touched = SCI_ZEROS(&s->env->scratch, bool, s->n_bufs);
-  for (uint32_t i = 0; i < made->body.n; i++) sci_stmt_accesses(x->p, &made->body.stmts[i], mark_touched, (void *[]){x, touched});
+  for (uint32_t i = 0; i < made->body.n; i++)
+    sci_stmt_accesses(x->p, &made->body.stmts[i], mark_touched, (void *[]){x, touched});
   sci_local *locals = SCI_ARRAY(&s->arena, sci_local, q->n_locals + x->locals.n);
   uint32_t n = 0;
   for (size_t i = 0; i < q->n_locals + x->locals.n; i++) {
@@ -405,7 +417,8 @@ static int64_t count_operations(sci_store *s, sci_block b) {
   sci_reach *r = sci_reach_new(s);
   sci_reach_block(r, b);
   int64_t n = 0;
-  for (size_t i = 0; i < r->list.n; i++) n += s->values[r->list.data[i]].kind == SCI_V_OP && s->values[r->list.data[i]].dtype != SC_INT64;
+  for (size_t i = 0; i < r->list.n; i++)
+    n += s->values[r->list.data[i]].kind == SCI_V_OP && s->values[r->list.data[i]].dtype != SC_INT64;
   return n;
 }
 
@@ -424,15 +437,16 @@ static double executed(sci_reach *r, const sci_proc *const *done, sci_block b) {
   return n;
 }
 
-/* Straight-line code that does not fit the processor's memory of instructions must save operations to be worth that: by zeros of seeds
- * that meet their factors, say. `loops` is the procedure as it was. */
+/* Straight-line code that does not fit the processor's memory of instructions must save operations to be worth that: by
+ * zeros of seeds that meet their factors, say. `loops` is the procedure as it was. */
 static bool pays(sci_store *s, const sci_proc *const *done, const sci_proc *made, const sci_proc *loops) {
   sci_reach *r = sci_reach_new(s);
   double n = executed(r, done, made->body);
   return n <= few_operations || n <= 0.75 * executed(r, done, loops->body);
 }
 
-static const sci_proc *expand(const sci_program *p, const sci_proc *const *done, const sci_proc *q, bool inside, bool keep_large) {
+static const sci_proc *expand(const sci_program *p, const sci_proc *const *done, const sci_proc *q, bool inside,
+                              bool keep_large) {
   sci_store *s = p->store;
   sci_arena_mark mark = sci_arena_here(&s->env->scratch);
   symbolic x = begin(p, done, q, inside, keep_large);

@@ -7,15 +7,15 @@
 /* What is known of one element of a buffer. */
 typedef struct sci_cell {
   sci_buf buf;
-  sci_val index;  /* element of the buffer that owns the storage */
+  sci_val index; /* element of the buffer that owns the storage */
   sci_val value;
   bool alive;
-  bool pending;   /* the store has not been emitted yet */
-  uint32_t next;  /* in the buffer's list */
+  bool pending;  /* the store has not been emitted yet */
+  uint32_t next; /* in the buffer's list */
 } sci_cell;
 
-/* Elements of buffers by (buffer, index). A buffer that is written has cells of one base at a time: indices that differ by constants,
- * so that two cells are known to be different elements. */
+/* Elements of buffers by (buffer, index). A buffer that is written has cells of one base at a time: indices that differ
+ * by constants, so that two cells are known to be different elements. */
 typedef struct sci_memory {
   sci_store *s;
   SCI_VEC(sci_cell) cells;

@@ -13,8 +13,8 @@ typedef struct sci_lane_plan {
   sci_tail tail;
 } sci_lane_plan;
 
-/* The plan of a loop if its body can be spelled in lanes, and those are worth more than lanes of the loops inside. Enters the
- * loop, others first. Facts and set cover the values there are. */
+/* The plan of a loop if its body can be spelled in lanes, and those are worth more than lanes of the loops inside.
+ * Enters the loop, others first. Facts and set cover the values there are. */
 sci_lane_plan sci_lane_plan_of(sci_lane_facts *k, sci_reach *reach, const sci_loop *l, const sci_program *p);
 
 /* The procedure with its conditions in private memory as floats, if there are any. */

@@ -1,9 +1,9 @@
 /* Owns widen_loops: an independent loop becomes chunks of W iterations, one in each lane.
  *
- * Of loops within one another one has lanes, the one that gains most. What the body calls is expanded into it first, when
- * that makes lanes possible; private memory that each iteration has to itself gets room for the lanes. The loop then
- * carries its plan (lib/program/lanes.h); the statements stay those of one iteration, W is chosen by who spells them, up
- * to the cap. */
+ * Of loops within one another one has lanes, the one that gains most. What the body calls is expanded into it first,
+ * when that makes lanes possible; private memory that each iteration has to itself gets room for the lanes. The loop
+ * then carries its plan (lib/program/lanes.h); the statements stay those of one iteration, W is chosen by who spells
+ * them, up to the cap. */
 #include "lib/passes/passes.h"
 #include "lib/passes/widen.h"
 
@@ -52,7 +52,8 @@ static void give_room(widening *w, const sci_expansion *x, int lanes) {
   for (size_t i = 0; i < x->locals.n; i++) {
     sci_buf b = x->locals.data[i];
     bool owns = sci_lane_owns(&w->facts, b);
-    sci_vec_push(&w->s->env->scratch, &w->locals, ((sci_local){.buf = b, .lanes = owns ? (uint8_t)lanes : 0, .offset = -1}));
+    sci_vec_push(&w->s->env->scratch, &w->locals,
+                 ((sci_local){.buf = b, .lanes = owns ? (uint8_t)lanes : 0, .offset = -1}));
   }
 }
 

@@ -1,7 +1,7 @@
 /* Owns conditions in private memory: lanes hold them as floats, 0 or 1, which vectors move like all others.
  *
- * What nobody outside sees may have any form. A private buffer of bools becomes one of floats of the type that is compared
- * where it is stored; a condition is stored as select(c, 1, 0) and loaded as ne(v, 0), which is exact. */
+ * What nobody outside sees may have any form. A private buffer of bools becomes one of floats of the type that is
+ * compared where it is stored; a condition is stored as select(c, 1, 0) and loaded as ne(v, 0), which is exact. */
 #include "lib/passes/widen.h"
 
 typedef struct masks {
@@ -22,9 +22,12 @@ static sc_dtype compared(const masks *x, sci_val v) {
   for (int i = 0; i < FAR; i++) {
     const sci_value *at = sci_value_at(x->s, v);
     if (sci_is_float((sc_dtype)at->dtype)) return (sc_dtype)at->dtype;
-    if (at->kind == SCI_V_NAME) v = sci_map_get(&x->value, at->args[0]);
-    else if (at->kind == SCI_V_OP) v = at->args[0];
-    else break;
+    if (at->kind == SCI_V_NAME)
+      v = sci_map_get(&x->value, at->args[0]);
+    else if (at->kind == SCI_V_OP)
+      v = at->args[0];
+    else
+      break;
     if (v == SCI_NIL) break;
   }
   return x->usual;
@@ -79,7 +82,11 @@ static void visit(sci_rewriter *r, sci_block_builder *out, const sci_stmt *st) {
     return;
   }
   sci_val v = sci_emit_load(out, x->s, to, index, NULL), zero = sci_val_double(x->s, of, 0);
-  sci_emit(out, (sci_stmt){.kind = SCI_S_ASSIGN, .declare = 1, .name = st->name, .buf = SCI_NIL, .index = SCI_NIL,
+  sci_emit(out, (sci_stmt){.kind = SCI_S_ASSIGN,
+                           .declare = 1,
+                           .name = st->name,
+                           .buf = SCI_NIL,
+                           .index = SCI_NIL,
                            .value = sci_val_op2(x->s, SCI_OP_ne, v, zero)});
 }
 

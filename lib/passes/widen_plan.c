@@ -1,22 +1,22 @@
 /* Owns the cost side of widen_loops: whether lanes pay, how many at most, and how the last chunk is completed.
  *
- * Costs are per iteration in units of one cheap operation. A loop around loops that could have lanes has them itself when that
- * saves more than theirs would. The cap depends on the program alone, not on the width of
- * the processor at hand: what one program says serves every processor a module may be compiled for. */
+ * Costs are per iteration in units of one cheap operation. A loop around loops that could have lanes has them itself
+ * when that saves more than theirs would. The cap depends on the program alone, not on the width of the processor at
+ * hand: what one program says serves every processor a module may be compiled for. */
 #include "lib/passes/widen.h"
 
 enum {
-  WIDEST = 8,      /* float64 lanes */
-  LONG_BODY = 100, /* operations */
-  COSTLY = 6,      /* a division or square root */
-  ROUTINE = 20,    /* a call of the math library */
+  WIDEST = 8,         /* float64 lanes */
+  LONG_BODY = 100,    /* operations */
+  COSTLY = 6,         /* a division or square root */
+  ROUTINE = 20,       /* a call of the math library */
   VECTOR_ROUTINE = 5, /* one for all lanes, for each of them */
 };
 
 typedef struct costs {
   sci_lane_facts *k;
   sci_reach *reach;
-  double scalar, vector; /* per iteration; `vector` at four lanes */
+  double scalar, vector;   /* per iteration; `vector` at four lanes */
   int64_t operations, own; /* bytes of memory that an iteration has to itself */
   double times;
   sci_map counted; /* of that, storages */
@@ -31,7 +31,8 @@ static bool has_routine(costs *c, unsigned op) {
   sci_vector_routine r;
   int8_t *known = &c->has_routine[op];
   if (!*known) {
-    sc_isa isa = c->p->target.isa == SC_ISA_GENERIC ? SC_ISA_X86_64_V3 : c->p->target.isa; /* what a compiler of the module may find */
+    sc_isa isa = c->p->target.isa == SC_ISA_GENERIC ? SC_ISA_X86_64_V3
+                                                    : c->p->target.isa; /* what a compiler of the module may find */
     bool found = sci_vector_routine_find(&c->p->vector, isa, (int)op, (sc_dtype)c->k->of, (int)lanes_assumed, &r);
     *known = found ? 1 : -1;
   }

@@ -87,8 +87,7 @@ static sci_buf storage_of(const sci_lane_facts *k, sci_buf b) {
 
 sci_access sci_access_of(sci_lane_facts *k, sci_buf buf, sci_val index) {
   uint32_t bits = sci_lane_bits(k, index);
-  if (!bits)
-    return (sci_access){sci_lane_owns(k, storage_of(k, buf)) ? SCI_ACCESS_OWN : SCI_ACCESS_UNIFORM, 0};
+  if (!bits) return (sci_access){sci_lane_owns(k, storage_of(k, buf)) ? SCI_ACCESS_OWN : SCI_ACCESS_UNIFORM, 0};
   sci_affine f;
   int64_t stride = 0;
   if (bits & SCI_LANE_VARIES || !sci_affine_of(k->s, index, &f)) return (sci_access){SCI_ACCESS_GATHERED, 0};
@@ -134,7 +133,8 @@ static void note_writes(sci_lane_facts *k, sci_block b) {
 
 static sci_access visit_access(sci_lane_facts *k, const sci_stmt *st) {
   sci_access access = sci_access_of(k, st->buf, st->index);
-  if (access.kind == SCI_ACCESS_GATHERED) refuse(k, "an access moves by no constant distance");
+  if (access.kind == SCI_ACCESS_GATHERED)
+    refuse(k, "an access moves by no constant distance");
   else if (access.kind != SCI_ACCESS_OWN && sci_lane_owns(k, storage_of(k, st->buf)))
     refuse(k, "memory of its own is addressed by the loop's variable");
   return access;

@@ -2,8 +2,8 @@
  * backends.
  *
  * The body of a vector loop is written for one iteration. Spelled in W lanes, a value that differs between iterations
- * is a vector of W consecutive ones, everything else stays scalar; indices are those of the first lane. Private memory that
- * each iteration has to itself is W times as large: element e of lane l is element W * e + l. */
+ * is a vector of W consecutive ones, everything else stays scalar; indices are those of the first lane. Private memory
+ * that each iteration has to itself is W times as large: element e of lane l is element W * e + l. */
 #ifndef SCI_PROGRAM_LANES_H
 #define SCI_PROGRAM_LANES_H
 
@@ -27,17 +27,17 @@ typedef struct sci_lane_facts {
   sci_arena *a;
   const sci_loop *loop; /* entered last */
   uint32_t n_values, n_names;
-  uint8_t *bits;   /* per value: sci_lane_bits where ... */
-  uint32_t *stamp; /* ... this is `epoch` */
-  uint8_t *name;   /* per name: whether it varies */
+  uint8_t *bits;             /* per value: sci_lane_bits where ... */
+  uint32_t *stamp;           /* ... this is `epoch` */
+  uint8_t *name;             /* per name: whether it varies */
   SCI_VEC(sci_name) varying; /* those that do */
   uint32_t epoch;
   int of;              /* the dtype of what varies; -1: nothing does */
   const char *problem; /* why the body cannot be spelled in lanes; NULL: it can */
   bool changed;
   SCI_VEC(sci_val) stack;
-  sci_map written;    /* storages that the body stores to */
-  sci_map own;        /* of these, private ones that every iteration has to itself */
+  sci_map written; /* storages that the body stores to */
+  sci_map own;     /* of these, private ones that every iteration has to itself */
   bool has_own;
   bool reads_written; /* and loads from: an iteration cannot be repeated */
 } sci_lane_facts;

@@ -20,9 +20,12 @@ static inline void sci_map_init(sci_map *m, sci_arena *arena) {
 /* Costs what the map holds: one that was large once starts small again. */
 static inline void sci_map_clear(sci_map *m) {
   uint32_t room = m->dense ? m->n_dense : m->mask;
-  if (m->n < room / 64) sci_map_init(m, m->arena);
-  else if (m->dense) memset(m->dense, 0xFF, m->n_dense * sizeof *m->dense);
-  else if (m->n) memset(m->slots, 0, ((size_t)m->mask + 1) * sizeof *m->slots);
+  if (m->n < room / 64)
+    sci_map_init(m, m->arena);
+  else if (m->dense)
+    memset(m->dense, 0xFF, m->n_dense * sizeof *m->dense);
+  else if (m->n)
+    memset(m->slots, 0, ((size_t)m->mask + 1) * sizeof *m->slots);
   m->n = 0;
 }
 

@@ -181,9 +181,9 @@ struct sc_program {
   const sci_port_info *ports; /* the entry's inputs, then outputs */
   sc_target target;
   sci_vector_math vector; /* what lanes of a math function may call */
-  uint8_t rounding; /* sc_rounding */
-  bool strict_nan;  /* no folding that is wrong for NaN, infinities or signed zeros */
-  bool derived;     /* computes derivatives: sums of two products may round once */
+  uint8_t rounding;       /* sc_rounding */
+  bool strict_nan;        /* no folding that is wrong for NaN, infinities or signed zeros */
+  bool derived;           /* computes derivatives: sums of two products may round once */
   const sc_pass_report *reports;
   size_t n_reports;
 };

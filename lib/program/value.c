@@ -69,7 +69,8 @@ sci_val sci_intern_op(sci_store *s, sci_op op, sc_dtype dtype, const sci_val *ar
 }
 
 sci_val sci_val_const(sci_store *s, sc_dtype dtype, sci_scalar v) {
-  return intern(s, (sci_value){.kind = SCI_V_CONST, .dtype = (uint8_t)dtype, .bits = sci_scalar_bits(dtype, v)}, SCI_NIL);
+  return intern(s, (sci_value){.kind = SCI_V_CONST, .dtype = (uint8_t)dtype, .bits = sci_scalar_bits(dtype, v)},
+                SCI_NIL);
 }
 
 sci_val sci_val_double(sci_store *s, sc_dtype dtype, double v) {

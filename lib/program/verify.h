@@ -28,8 +28,8 @@
   RULE(call_dtype)   /* of the parameter's dtype */                                                                    \
   RULE(call_overlap) /* an output of a call overlaps no other view of it */                                            \
   RULE(independent)  /* iterations that may run in any order do not touch what another one writes */                   \
-  RULE(lanes)        /* the body of a loop with lanes can be spelled in lanes, and its tail is one it can have; memory of an   \
-                        iteration has room for each lane, and only that memory has */
+  RULE(lanes) /* the body of a loop with lanes can be spelled in lanes, and its tail is one it can have; memory of an  \
+                 iteration has room for each lane, and only that memory has */
 
 typedef enum sci_rule {
 #define SCI_RULE(name) SCI_RULE_##name,
@@ -65,7 +65,7 @@ typedef struct sci_checker {
   struct sci_lane_facts *lanes; /* NULL: no loop had lanes so far */
   uint8_t *has_lanes;           /* per buffer: the local's lanes */
   SCI_VEC(sci_buf) in_lanes;    /* such locals that were met and must turn out to be an iteration's own */
-  int64_t budget; /* point evaluations left for the promises of this program's loops */
+  int64_t budget;               /* point evaluations left for the promises of this program's loops */
 } sci_checker;
 
 _Noreturn void sci_rule_fail(const sci_checker *k, sci_rule rule, const char *fmt, ...) SCI_PRINTF(3, 4);

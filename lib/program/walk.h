@@ -54,7 +54,8 @@ sci_stmt sci_loop_with(sci_store *s, const sci_stmt *st, sci_block body);
 /* The procedure with another body; itself when the body is its own. */
 const sci_proc *sci_proc_with(sci_store *s, const sci_proc *q, sci_block body);
 /* The procedure with another body and these locals, which are copied. */
-const sci_proc *sci_proc_with_locals(sci_store *s, const sci_proc *q, sci_block body, const sci_local *locals, size_t n);
+const sci_proc *sci_proc_with_locals(sci_store *s, const sci_proc *q, sci_block body, const sci_local *locals,
+                                     size_t n);
 /* The procedure calling number[i] where it called i; itself when nothing changes. */
 const sci_proc *sci_proc_renumbered(sci_store *s, const sci_proc *q, uint32_t *number);
 

@@ -4,8 +4,9 @@
 #include <pthread.h>
 #include <string.h>
 
-/* Vector units, latencies and cache sizes from the vendors' optimization guides; those of a family (x86-64-v3, armv8-a, generic) are of its
- * common members. Compilers older than a processor get the architecture level it implements. */
+/* Vector units, latencies and cache sizes from the vendors' optimization guides; those of a family (x86-64-v3, armv8-a,
+ * generic) are of its common members. Compilers older than a processor get the architecture level it implements. */
+// clang-format off
 static const sc_target presets[] = {
     {.name = "generic", .isa = SC_ISA_GENERIC, .lanes = 2, .vector_registers = 16, .fma_units = 2, .fma_latency = 4,
      .fast_fma = false, .l1_bytes = 32 << 10, .l2_bytes = 256 << 10},
@@ -51,6 +52,7 @@ static const sc_target presets[] = {
      .gcc_flags = "-mcpu=cortex-m7 -mthumb -mfpu=fpv5-d16 -mfloat-abi=hard",
      .clang_flags = "--target=arm-none-eabi -mcpu=cortex-m7 -mthumb -mfpu=fpv5-d16 -mfloat-abi=hard"},
 };
+// clang-format on
 
 enum { PRESETS = sizeof presets / sizeof *presets };
 

@@ -1,4 +1,5 @@
-/* Owns the recognition of the processor that runs, from what it and the operating system say, never from its model name. */
+/* Owns the recognition of the processor that runs, from what it and the operating system say, never from its model
+ * name. */
 #define _GNU_SOURCE /* sysconf's cache sizes */
 #include "lib/target/target.h"
 
@@ -41,19 +42,41 @@ static const struct {
   leaf at;
   uint8_t reg, bit, needs;
 } x86_features[] = {
-    {"sse3", {1, 0}, ECX, 0, ANY},       {"pclmul", {1, 0}, ECX, 1, ANY},     {"ssse3", {1, 0}, ECX, 9, ANY},
-    {"fma", {1, 0}, ECX, 12, YMM},       {"cx16", {1, 0}, ECX, 13, ANY},      {"sse4.1", {1, 0}, ECX, 19, ANY},
-    {"sse4.2", {1, 0}, ECX, 20, ANY},    {"movbe", {1, 0}, ECX, 22, ANY},     {"popcnt", {1, 0}, ECX, 23, ANY},
-    {"aes", {1, 0}, ECX, 25, ANY},       {"avx", {1, 0}, ECX, 28, YMM},       {"f16c", {1, 0}, ECX, 29, YMM},
-    {"bmi", {7, 0}, EBX, 3, ANY},        {"avx2", {7, 0}, EBX, 5, YMM},       {"bmi2", {7, 0}, EBX, 8, ANY},
-    {"avx512f", {7, 0}, EBX, 16, ZMM},   {"avx512dq", {7, 0}, EBX, 17, ZMM},  {"adx", {7, 0}, EBX, 19, ANY},
-    {"avx512ifma", {7, 0}, EBX, 21, ZMM}, {"avx512cd", {7, 0}, EBX, 28, ZMM}, {"sha", {7, 0}, EBX, 29, ANY},
-    {"avx512bw", {7, 0}, EBX, 30, ZMM},  {"avx512vl", {7, 0}, EBX, 31, ZMM},  {"avx512vbmi", {7, 0}, ECX, 1, ZMM},
-    {"avx512vbmi2", {7, 0}, ECX, 6, ZMM}, {"gfni", {7, 0}, ECX, 8, ANY},      {"vaes", {7, 0}, ECX, 9, YMM},
-    {"vpclmulqdq", {7, 0}, ECX, 10, YMM}, {"avx512vnni", {7, 0}, ECX, 11, ZMM},
-    {"avx512bitalg", {7, 0}, ECX, 12, ZMM}, {"avx512vpopcntdq", {7, 0}, ECX, 14, ZMM},
-    {"avx512fp16", {7, 0}, EDX, 23, ZMM}, {"avx512bf16", {7, 1}, EAX, 5, ZMM},
-    {"sahf", {0x80000001, 0}, ECX, 0, ANY}, {"lzcnt", {0x80000001, 0}, ECX, 5, ANY},
+    {"sse3", {1, 0}, ECX, 0, ANY},
+    {"pclmul", {1, 0}, ECX, 1, ANY},
+    {"ssse3", {1, 0}, ECX, 9, ANY},
+    {"fma", {1, 0}, ECX, 12, YMM},
+    {"cx16", {1, 0}, ECX, 13, ANY},
+    {"sse4.1", {1, 0}, ECX, 19, ANY},
+    {"sse4.2", {1, 0}, ECX, 20, ANY},
+    {"movbe", {1, 0}, ECX, 22, ANY},
+    {"popcnt", {1, 0}, ECX, 23, ANY},
+    {"aes", {1, 0}, ECX, 25, ANY},
+    {"avx", {1, 0}, ECX, 28, YMM},
+    {"f16c", {1, 0}, ECX, 29, YMM},
+    {"bmi", {7, 0}, EBX, 3, ANY},
+    {"avx2", {7, 0}, EBX, 5, YMM},
+    {"bmi2", {7, 0}, EBX, 8, ANY},
+    {"avx512f", {7, 0}, EBX, 16, ZMM},
+    {"avx512dq", {7, 0}, EBX, 17, ZMM},
+    {"adx", {7, 0}, EBX, 19, ANY},
+    {"avx512ifma", {7, 0}, EBX, 21, ZMM},
+    {"avx512cd", {7, 0}, EBX, 28, ZMM},
+    {"sha", {7, 0}, EBX, 29, ANY},
+    {"avx512bw", {7, 0}, EBX, 30, ZMM},
+    {"avx512vl", {7, 0}, EBX, 31, ZMM},
+    {"avx512vbmi", {7, 0}, ECX, 1, ZMM},
+    {"avx512vbmi2", {7, 0}, ECX, 6, ZMM},
+    {"gfni", {7, 0}, ECX, 8, ANY},
+    {"vaes", {7, 0}, ECX, 9, YMM},
+    {"vpclmulqdq", {7, 0}, ECX, 10, YMM},
+    {"avx512vnni", {7, 0}, ECX, 11, ZMM},
+    {"avx512bitalg", {7, 0}, ECX, 12, ZMM},
+    {"avx512vpopcntdq", {7, 0}, ECX, 14, ZMM},
+    {"avx512fp16", {7, 0}, EDX, 23, ZMM},
+    {"avx512bf16", {7, 1}, EAX, 5, ZMM},
+    {"sahf", {0x80000001, 0}, ECX, 0, ANY},
+    {"lzcnt", {0x80000001, 0}, ECX, 5, ANY},
 };
 
 /* x86-64-v3 and v4 of the x86-64 psABI. */
@@ -70,7 +93,8 @@ static void ask(leaf_values r) {
   memset(r, 0, sizeof(leaf_values));
   for (int i = 0; i < LEAVES; i++) {
     leaf at = leaves[i];
-    if ((at.id & 0x80000000u ? top_extended : top) >= at.id) __cpuid_count(at.id, at.sub, r[i][EAX], r[i][EBX], r[i][ECX], r[i][EDX]);
+    if ((at.id & 0x80000000u ? top_extended : top) >= at.id)
+      __cpuid_count(at.id, at.sub, r[i][EAX], r[i][EBX], r[i][ECX], r[i][EDX]);
   }
 }
 
@@ -80,8 +104,8 @@ static const unsigned *leaf_at(leaf_values r, leaf at) {
   return r[i];
 }
 
-/* XCR0, when the operating system has switched on XSAVE: bits 1 and 2 cover XMM and YMM, 5 to 7 the mask and ZMM registers
- * (Intel SDM vol. 1, 13.3). */
+/* XCR0, when the operating system has switched on XSAVE: bits 1 and 2 cover XMM and YMM, 5 to 7 the mask and ZMM
+ * registers (Intel SDM vol. 1, 13.3). */
 static state saved_state(leaf_values r) {
   if (!(leaf_at(r, (leaf){1, 0})[ECX] >> 27 & 1)) return ANY;
   unsigned low, high;

@@ -13,7 +13,8 @@
 #include <gnu/libc-version.h>
 #endif
 
-static const char *const sonames[SCI_VECTOR_LIBS] = {[SCI_VECTOR_GLIBC] = "libmvec.so.1", [SCI_VECTOR_SLEEF] = "libsleef.so.3"};
+static const char *const sonames[SCI_VECTOR_LIBS] = {
+    [SCI_VECTOR_GLIBC] = "libmvec.so.1", [SCI_VECTOR_SLEEF] = "libsleef.so.3"};
 
 static pthread_once_t opening[SCI_VECTOR_LIBS] = {PTHREAD_ONCE_INIT, PTHREAD_ONCE_INIT};
 static void *handles[SCI_VECTOR_LIBS]; /* kept until the process ends: compiled code may call into them */
@@ -31,13 +32,14 @@ static void *handle(sci_vector_lib lib) {
   return handles[lib];
 }
 
-/* Opening a library takes a tenth of a millisecond, most code calls neither, and they are usually where libm is: seeing the file is enough to
- * say that there is one. */
+/* Opening a library takes a tenth of a millisecond, most code calls neither, and they are usually where libm is: seeing
+ * the file is enough to say that there is one. */
 static bool is_there(sci_vector_lib lib) {
   Dl_info libm;
   char path[400];
   double (*sine)(double) = sin;
-  const char *slash = dladdr((const void *)(uintptr_t)sine, &libm) && libm.dli_fname ? strrchr(libm.dli_fname, '/') : NULL;
+  const char *slash =
+      dladdr((const void *)(uintptr_t)sine, &libm) && libm.dli_fname ? strrchr(libm.dli_fname, '/') : NULL;
   size_t folder = slash ? (size_t)(slash - libm.dli_fname) + 1 : 0, n = strlen(sonames[lib]);
   if (folder && folder + n < sizeof path) {
     memcpy(path, libm.dli_fname, folder);

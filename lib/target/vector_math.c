@@ -6,7 +6,17 @@
 #include "lib/target/target.h"
 
 /* The kinds of routine that a library has: one per register width and instruction set. */
-typedef enum kind { GLIBC_B, GLIBC_D, GLIBC_E, SLEEF_SSE2, SLEEF_AVX2128, SLEEF_AVX2, SLEEF_AVX512F, SLEEF_ADVSIMD, KINDS } kind;
+typedef enum kind {
+  GLIBC_B,
+  GLIBC_D,
+  GLIBC_E,
+  SLEEF_SSE2,
+  SLEEF_AVX2128,
+  SLEEF_AVX2,
+  SLEEF_AVX512F,
+  SLEEF_ADVSIMD,
+  KINDS
+} kind;
 
 static const struct {
   sci_vector_lib lib;
@@ -36,11 +46,16 @@ typedef struct row {
 enum { SLEEF_SINCE = 304 }; /* the first release with these names for all of them */
 
 #define SCI_OP_sincos SCI_VECTOR_SINCOS
-#define V(ulp, ns) {ulp, ns}
+#define V(ulp, ns)                                                                                                     \
+  { ulp, ns }
 static const row rows[] = {
-#define SCI_GLIBC(op, dtype, since, b, d, e) {SCI_OP_##op, SC_##dtype, since, NULL, {[GLIBC_B] = b, [GLIBC_D] = d, [GLIBC_E] = e}},
-#define SCI_SLEEF(op, dtype, suite, b, c, d, e, n)                                                                                        \
-  {SCI_OP_##op, SC_##dtype, SLEEF_SINCE, suite,                                                                                           \
+#define SCI_GLIBC(op, dtype, since, b, d, e)                                                                           \
+  {SCI_OP_##op, SC_##dtype, since, NULL, {[GLIBC_B] = b, [GLIBC_D] = d, [GLIBC_E] = e}},
+#define SCI_SLEEF(op, dtype, suite, b, c, d, e, n)                                                                     \
+  {SCI_OP_##op,                                                                                                        \
+   SC_##dtype,                                                                                                         \
+   SLEEF_SINCE,                                                                                                        \
+   suite,                                                                                                              \
    {[SLEEF_SSE2] = b, [SLEEF_AVX2128] = c, [SLEEF_AVX2] = d, [SLEEF_AVX512F] = e, [SLEEF_ADVSIMD] = n}},
 #include "lib/target/vector_math.def"
 };
@@ -57,15 +72,17 @@ static const char *const stems[SCI_VECTOR_OPS][SCI_VECTOR_LIBS] = {
 static void describe(const row *r, kind k, sci_vector_routine *out) {
   bool is_float = r->dtype == SC_FLOAT32;
   int lanes = kinds[k].bytes / (is_float ? 4 : 8);
-  *out = (sci_vector_routine){.lib = (uint8_t)kinds[k].lib, .lanes = (uint8_t)lanes, .isa = (uint8_t)kinds[k].isa, .since = r->since};
+  *out = (sci_vector_routine){
+      .lib = (uint8_t)kinds[k].lib, .lanes = (uint8_t)lanes, .isa = (uint8_t)kinds[k].isa, .since = r->since};
   out->ulp = r->of[k].ulp;
   out->ns = r->of[k].ns;
   const char *stem = stems[r->op][kinds[k].lib];
   if (kinds[k].lib == SCI_VECTOR_SLEEF) {
-    snprintf(out->name, sizeof out->name, "Sleef_%s%c%d%s%s", stem, is_float ? 'f' : 'd', lanes, r->suite, kinds[k].mark);
+    snprintf(out->name, sizeof out->name, "Sleef_%s%c%d%s%s", stem, is_float ? 'f' : 'd', lanes, r->suite,
+             kinds[k].mark);
   } else {
-    snprintf(out->name, sizeof out->name, "_ZGV%sN%d%s_%s%s", kinds[k].mark, lanes, sci_ops[r->op].arity == 2 ? "vv" : "v", stem,
-             is_float ? "f" : "");
+    snprintf(out->name, sizeof out->name, "_ZGV%sN%d%s_%s%s", kinds[k].mark, lanes,
+             sci_ops[r->op].arity == 2 ? "vv" : "v", stem, is_float ? "f" : "");
   }
 }
 
@@ -104,7 +121,8 @@ static bool find(const sci_vector_math *m, sc_isa isa, int op, sc_dtype dtype, i
   return best != NULL;
 }
 
-bool sci_vector_routine_find(const sci_vector_math *m, sc_isa isa, int op, sc_dtype dtype, int lanes, sci_vector_routine *out) {
+bool sci_vector_routine_find(const sci_vector_math *m, sc_isa isa, int op, sc_dtype dtype, int lanes,
+                             sci_vector_routine *out) {
   if (!find(m, isa, op, dtype, lanes, out)) return false;
   if (op != SCI_VECTOR_SINCOS) return true;
   sci_vector_routine sine, cosine;

@@ -238,7 +238,8 @@ static bool parse_vector_math(sci_parser *p, sci_vector_math *m) {
   const char *where = p->tok.begin;
   sci_literal l = sci_parse_literal(p);
   m->accuracy = sci_literal_value(p, &l, SC_FLOAT64).f64;
-  if (!(m->accuracy > 0)) sci_fail_at(p, where, SC_ERR_PARSE, "vector_accuracy is a positive number of units in the last place");
+  if (!(m->accuracy > 0))
+    sci_fail_at(p, where, SC_ERR_PARSE, "vector_accuracy is a positive number of units in the last place");
   return true;
 }
 
@@ -257,7 +258,8 @@ static void parse_module_attrs(module_parser *m) {
       if (sci_at_word(p, sci_target_fields[i].key)) field = &sci_target_fields[i];
     bool target = sci_at_word(p, "target"), strict = sci_at_word(p, "strict_nan"), derived = sci_at_word(p, "derived");
     if (!field && !target && !strict && !derived && !sci_at_word(p, "rounding"))
-      sci_unexpected(p, "an attribute of a module (target and its fields, rounding, strict_nan, derived, vector_glibc, vector_sleef, vector_accuracy)");
+      sci_unexpected(p, "an attribute of a module (target and its fields, rounding, strict_nan, derived, vector_glibc, "
+                        "vector_sleef, vector_accuracy)");
     if (target && where) sci_unexpected(p, "one target");
     if (field && !where) sci_unexpected(p, "the target before its fields");
     sci_advance(p);

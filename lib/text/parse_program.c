@@ -239,7 +239,9 @@ static void close_loop(proc_parser *k) {
   sci_loop *made = SCI_NEW(&e->s->arena, sci_loop);
   *made = l->loop;
   made->body = sci_block_end(&l->block, e->s);
-  sci_emit(e->block, (sci_stmt){.kind = SCI_S_LOOP, .name = SCI_NIL, .buf = SCI_NIL, .index = SCI_NIL, .value = SCI_NIL, .loop = made});
+  sci_emit(e->block,
+           (sci_stmt){
+               .kind = SCI_S_LOOP, .name = SCI_NIL, .buf = SCI_NIL, .index = SCI_NIL, .value = SCI_NIL, .loop = made});
 }
 
 /* prog.call @g(%x[0], %y[3]) */

@@ -2,10 +2,11 @@
  *
  *   abi_export CASE FOLDER DIALECT [PREFIX [REQUEST...]]
  *
- * CASE: a file of program text, or "ops" for every scalar operation on every data type; or a file of functions, of which the last one is
- * derived as requested and lowered with strict rounding, so that every build gives the evaluator's bits. With -DSTACK=BYTES the consumer's
- * work is done on a thread with that much stack. SCALY_TEST_CPU names another target than generic. DIALECT: gnu or c, with a consumer in C that is also
- * C++; or cpp, the gnu dialect with a C++ header and a consumer in C++. */
+ * CASE: a file of program text, or "ops" for every scalar operation on every data type; or a file of functions, of
+ * which the last one is derived as requested and lowered with strict rounding, so that every build gives the
+ * evaluator's bits. With -DSTACK=BYTES the consumer's work is done on a thread with that much stack. SCALY_TEST_CPU
+ * names another target than generic. DIALECT: gnu or c, with a consumer in C that is also C++; or cpp, the gnu dialect
+ * with a C++ header and a consumer in C++. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -61,7 +62,8 @@ static void for_all_ops(growing *g, each_op visit) {
 }
 
 static void say_port(growing *g, sci_op op, sc_dtype from, sc_dtype to) {
-  say(g, "prog.output \"%s_%s_%s\" : tensor<%dx%s>\n", sci_ops[op].name, suffix[from], suffix[to], OPS_N, sc_dtype_name(to));
+  say(g, "prog.output \"%s_%s_%s\" : tensor<%dx%s>\n", sci_ops[op].name, suffix[from], suffix[to], OPS_N,
+      sc_dtype_name(to));
 }
 
 static void say_parameter(growing *g, sci_op op, sc_dtype from, sc_dtype to) {
@@ -70,7 +72,8 @@ static void say_parameter(growing *g, sci_op op, sc_dtype from, sc_dtype to) {
 
 static void say_store(growing *g, sci_op op, sc_dtype from, sc_dtype to) {
   say(g, "prog.store prog.%s(", sci_ops[op].name);
-  if (op == SCI_OP_select) say(g, "prog.load %%a_b8[%%i], prog.load %%a_%s[%%i], prog.load %%b_%s[%%i])", suffix[from], suffix[from]);
+  if (op == SCI_OP_select)
+    say(g, "prog.load %%a_b8[%%i], prog.load %%a_%s[%%i], prog.load %%b_%s[%%i])", suffix[from], suffix[from]);
   for (int k = 0; op != SCI_OP_select && k < sci_ops[op].arity; k++)
     say(g, "%sprog.load %%%c_%s[%%i]%s", k ? ", " : "", 'a' + k, suffix[from], k + 1 == sci_ops[op].arity ? ")" : "");
   if (op == SCI_OP_cast) say(g, " {dtype=%s}", sc_dtype_name(to));
@@ -97,10 +100,11 @@ static char *ops_text(void) {
 
 /* ---- values ---- */
 
-/* Operands meet their specials in turn: the three inputs of a type go through the list at different speeds. Third operands and everything a
- * fused multiply-add could round differently stay small integers. */
+/* Operands meet their specials in turn: the three inputs of a type go through the list at different speeds. Third
+ * operands and everything a fused multiply-add could round differently stay small integers. */
 static double special(int64_t i, size_t port, bool ops) {
-  static const double list[] = {0.0, -0.0, 1.0, -1.0, 2.0, -3.0, 0.5, -2.5, 1e300, -1e300, 1e-310, INFINITY, -INFINITY, NAN, 3e9, -3e9, 1e19, -1e19, 7.0};
+  static const double list[] = {0.0,    -0.0,     1.0,       -1.0, 2.0, -3.0, 0.5,  -2.5,  1e300, -1e300,
+                                1e-310, INFINITY, -INFINITY, NAN,  3e9, -3e9, 1e19, -1e19, 7.0};
   static const double small[] = {0.0, 1.0, -2.0, 3.0, 5.0, -7.0};
   if (!ops) return (double)((i * 7919 + (int64_t)port * 104729 + 17) % 2001 - 1000) / 1000.0;
   if (port >= 10) return small[i % 6];
@@ -164,33 +168,35 @@ static const char *c_type(sc_dtype d) {
 static void put_inputs(const consumer *c) {
   for (size_t i = 0; i < c->n_in; i++) {
     fprintf(c->f, "static const uint64_t in%zu[] = {", i);
-    for (int64_t k = 0; k < count(c, i); k++) fprintf(c->f, "0x%" PRIx64 "u, ", bits_of((sc_dtype)c->p->ports[i].dtype, c->data[i], k));
+    for (int64_t k = 0; k < count(c, i); k++)
+      fprintf(c->f, "0x%" PRIx64 "u, ", bits_of((sc_dtype)c->p->ports[i].dtype, c->data[i], k));
     fprintf(c->f, "0};\n");
   }
 }
 
 static void put_prelude(const consumer *c, const char *name) {
-  fprintf(c->f,
-          "#include \"%s.%s\"\n#include \"%s.%s\"\n#include <inttypes.h>\n#include <stdio.h>\n#include <string.h>\n\n"
-          "#ifdef __TINYC__ /* has no way to align a member */\n#define MISALIGNED(p) 0\n"
-          "#else\n#define MISALIGNED(p) ((uintptr_t)(p) %% 16 != 0)\n#endif\n\n"
-          "static void unpack(void *to, const uint64_t *from, size_t n, size_t size) {\n"
-          "  for (size_t i = 0; i < n; i++) {\n"
-          "    uint32_t low = (uint32_t)from[i];\n    uint8_t byte = (uint8_t)from[i];\n"
-          "    const void *p = size == 8 ? (const void *)&from[i] : size == 4 ? (const void *)&low : (const void *)&byte;\n"
-          "    memcpy((char *)to + i * size, p, size);\n  }\n}\n\n"
-          "static void show(const char *what, const void *data, size_t n, size_t size, int is_float) {\n"
-          "  printf(\"%%s\", what);\n"
-          "  for (size_t i = 0; i < n; i++) {\n"
-          "    uint64_t bits = 0;\n    uint32_t low = 0;\n"
-          "    if (size == 8) memcpy(&bits, (const char *)data + i * size, 8);\n"
-          "    if (size == 4) memcpy(&low, (const char *)data + i * size, 4);\n"
-          "    if (size == 4) bits = low;\n"
-          "    if (size == 1) bits = ((const unsigned char *)data)[i];\n"
-          "    if (is_float && size == 8 && (bits << 1) > 0xffe0000000000000u) bits = 0x7ff8000000000000u;\n"
-          "    if (is_float && size == 4 && (uint32_t)(low << 1) > 0xff000000u) bits = 0x7fc00000u;\n"
-          "    printf(\" %%\" PRIx64, bits);\n  }\n  printf(\"\\n\");\n}\n\n",
-          name, c->cpp ? "hpp" : "h", name, c->cpp ? "hpp" : "h");
+  fprintf(
+      c->f,
+      "#include \"%s.%s\"\n#include \"%s.%s\"\n#include <inttypes.h>\n#include <stdio.h>\n#include <string.h>\n\n"
+      "#ifdef __TINYC__ /* has no way to align a member */\n#define MISALIGNED(p) 0\n"
+      "#else\n#define MISALIGNED(p) ((uintptr_t)(p) %% 16 != 0)\n#endif\n\n"
+      "static void unpack(void *to, const uint64_t *from, size_t n, size_t size) {\n"
+      "  for (size_t i = 0; i < n; i++) {\n"
+      "    uint32_t low = (uint32_t)from[i];\n    uint8_t byte = (uint8_t)from[i];\n"
+      "    const void *p = size == 8 ? (const void *)&from[i] : size == 4 ? (const void *)&low : (const void *)&byte;\n"
+      "    memcpy((char *)to + i * size, p, size);\n  }\n}\n\n"
+      "static void show(const char *what, const void *data, size_t n, size_t size, int is_float) {\n"
+      "  printf(\"%%s\", what);\n"
+      "  for (size_t i = 0; i < n; i++) {\n"
+      "    uint64_t bits = 0;\n    uint32_t low = 0;\n"
+      "    if (size == 8) memcpy(&bits, (const char *)data + i * size, 8);\n"
+      "    if (size == 4) memcpy(&low, (const char *)data + i * size, 4);\n"
+      "    if (size == 4) bits = low;\n"
+      "    if (size == 1) bits = ((const unsigned char *)data)[i];\n"
+      "    if (is_float && size == 8 && (bits << 1) > 0xffe0000000000000u) bits = 0x7ff8000000000000u;\n"
+      "    if (is_float && size == 4 && (uint32_t)(low << 1) > 0xff000000u) bits = 0x7fc00000u;\n"
+      "    printf(\" %%\" PRIx64, bits);\n  }\n  printf(\"\\n\");\n}\n\n",
+      name, c->cpp ? "hpp" : "h", name, c->cpp ? "hpp" : "h");
 }
 
 static void put_buffers(const consumer *c) {
@@ -209,8 +215,8 @@ static void put_null_checks(const consumer *c) {
     const char *array = is_output ? "res" : "arg";
     size_t k = is_output ? i - c->n_in : i;
     if (count(c, i))
-      fprintf(c->f, "  %s[%zu] = NULL;\n  if (%s(arg, res, NULL, %s, 0) != %d) return 13;\n  %s[%zu] = b%zu.data;\n", array, k, f, w,
-              is_output ? 3 : 4, array, k, i);
+      fprintf(c->f, "  %s[%zu] = NULL;\n  if (%s(arg, res, NULL, %s, 0) != %d) return 13;\n  %s[%zu] = b%zu.data;\n",
+              array, k, f, w, is_output ? 3 : 4, array, k, i);
     else
       fprintf(c->f, "  %s[%zu] = NULL; /* no values: may stay null */\n", array, k);
   }
@@ -220,14 +226,16 @@ static void put_null_checks(const consumer *c) {
 static void put_table_prints(const consumer *c, size_t port) {
   const sc_pattern *p = c->p->ports[port].pattern;
   static const char *const outer[] = {"colptr", "rowptr"}, *const inner[] = {"rowind", "colind"};
-  fprintf(c->f, "  printf(\"%s %%d x %%d %%d\\n\", (int)%s, (int)%s, (int)%s);\n", c->m->port_names[port], of_port(c, port, "NROW"),
-          of_port(c, port, "NCOL"), of_port(c, port, "NNZ"));
-  fprintf(c->f, "  for (int i = 0; i < %" PRId64 "; i++) printf(\" (%%d, %%d)\", (int)%s[i], (int)%s[i]);\n", p->nnz, of_port(c, port, "rows"),
-          of_port(c, port, "cols"));
+  fprintf(c->f, "  printf(\"%s %%d x %%d %%d\\n\", (int)%s, (int)%s, (int)%s);\n", c->m->port_names[port],
+          of_port(c, port, "NROW"), of_port(c, port, "NCOL"), of_port(c, port, "NNZ"));
+  fprintf(c->f, "  for (int i = 0; i < %" PRId64 "; i++) printf(\" (%%d, %%d)\", (int)%s[i], (int)%s[i]);\n", p->nnz,
+          of_port(c, port, "rows"), of_port(c, port, "cols"));
   if (p->layout != SC_COO) {
     int64_t n = p->layout == SC_CSC ? p->ncol : p->nrow;
-    fprintf(c->f, "  for (int i = 0; i <= %" PRId64 "; i++) printf(\" %%d\", (int)%s[i]);\n", n, of_port(c, port, outer[p->layout]));
-    fprintf(c->f, "  for (int i = 0; i < %" PRId64 "; i++) printf(\" %%d\", (int)%s[i]);\n", p->nnz, of_port(c, port, inner[p->layout]));
+    fprintf(c->f, "  for (int i = 0; i <= %" PRId64 "; i++) printf(\" %%d\", (int)%s[i]);\n", n,
+            of_port(c, port, outer[p->layout]));
+    fprintf(c->f, "  for (int i = 0; i < %" PRId64 "; i++) printf(\" %%d\", (int)%s[i]);\n", p->nnz,
+            of_port(c, port, inner[p->layout]));
   }
   fprintf(c->f, "  printf(\"\\n\");\n");
 }
@@ -249,12 +257,14 @@ static void put_expected_tables(const consumer *c, size_t port, FILE *f) {
 
 /* main(), or a thread's work. */
 static void put_start(const consumer *c) {
-  fprintf(c->f, "\n#ifdef STACK\n#include <pthread.h>\nstatic int code = 1;\n"
-                "static void *work(void *unused) {\n  (void)unused;\n  code = body();\n  return NULL;\n}\n\n"
-                "int main(void) {\n  pthread_t thread;\n  pthread_attr_t attr;\n"
-                "  pthread_attr_init(&attr);\n  if (pthread_attr_setstacksize(&attr, STACK)) return 20;\n"
-                "  if (pthread_create(&thread, &attr, work, NULL) || pthread_join(thread, NULL)) return 21;\n  return code;\n}\n"
-                "#else\nint main(void) {\n  return body();\n}\n#endif\n");
+  fprintf(
+      c->f,
+      "\n#ifdef STACK\n#include <pthread.h>\nstatic int code = 1;\n"
+      "static void *work(void *unused) {\n  (void)unused;\n  code = body();\n  return NULL;\n}\n\n"
+      "int main(void) {\n  pthread_t thread;\n  pthread_attr_t attr;\n"
+      "  pthread_attr_init(&attr);\n  if (pthread_attr_setstacksize(&attr, STACK)) return 20;\n"
+      "  if (pthread_create(&thread, &attr, work, NULL) || pthread_join(thread, NULL)) return 21;\n  return code;\n}\n"
+      "#else\nint main(void) {\n  return body();\n}\n#endif\n");
 }
 
 static void put_main(const consumer *c) {
@@ -267,14 +277,18 @@ static void put_main(const consumer *c) {
   fprintf(c->f, "NULL};\n");
   for (size_t i = 0; i < c->n_in + c->n_out; i++) {
     sc_dtype d = (sc_dtype)c->p->ports[i].dtype;
-    if (i < c->n_in) fprintf(c->f, "  unpack(b%zu.data, in%zu, %" PRId64 ", sizeof(%s));\n  typed%zu = b%zu;\n", i, i, count(c, i), c_type(d), i, i);
-    fprintf(c->f, "  if (MISALIGNED(&b%zu) || sizeof b%zu < %" PRId64 " * sizeof(%s)) return 10;\n", i, i, count(c, i), c_type(d));
+    if (i < c->n_in)
+      fprintf(c->f, "  unpack(b%zu.data, in%zu, %" PRId64 ", sizeof(%s));\n  typed%zu = b%zu;\n", i, i, count(c, i),
+              c_type(d), i, i);
+    fprintf(c->f, "  if (MISALIGNED(&b%zu) || sizeof b%zu < %" PRId64 " * sizeof(%s)) return 10;\n", i, i, count(c, i),
+            c_type(d));
   }
   put_null_checks(c);
   fprintf(c->f, "  if (%s(arg, res, NULL, %s ? w.data : NULL, 0) != 0) return 14;\n", f, of_module(c, "SZ_W"));
   for (size_t i = c->n_in; i < c->n_in + c->n_out; i++) {
     sc_dtype d = (sc_dtype)c->p->ports[i].dtype;
-    fprintf(c->f, "  show(\"%s:\", b%zu.data, %" PRId64 ", sizeof(%s), %d);\n", c->m->port_names[i], i, count(c, i), c_type(d), sci_is_float(d));
+    fprintf(c->f, "  show(\"%s:\", b%zu.data, %" PRId64 ", sizeof(%s), %d);\n", c->m->port_names[i], i, count(c, i),
+            c_type(d), sci_is_float(d));
   }
   fprintf(c->f, "  if (%s(", of_module(c, "call"));
   for (size_t i = 0; i < c->n_in + c->n_out; i++) fprintf(c->f, "%styped%zu, ", c->cpp ? "" : "&", i);
@@ -282,19 +296,22 @@ static void put_main(const consumer *c) {
   for (size_t i = c->n_in; i < c->n_in + c->n_out; i++)
     if (c->p->ports[i].pattern) put_table_prints(c, i);
   for (size_t i = c->n_in; i < c->n_in + c->n_out; i++)
-    fprintf(c->f, "  if (memcmp(b%zu.data, typed%zu.data, %" PRId64 " * sizeof(%s)) != 0) return 16;\n", i, i, count(c, i), c_type((sc_dtype)c->p->ports[i].dtype));
+    fprintf(c->f, "  if (memcmp(b%zu.data, typed%zu.data, %" PRId64 " * sizeof(%s)) != 0) return 16;\n", i, i,
+            count(c, i), c_type((sc_dtype)c->p->ports[i].dtype));
   fprintf(c->f, "  return SCALY_ABI_VERSION == 1 ? 0 : 17;\n}\n");
 }
 
 static void put_expected(const consumer *c, const char *folder) {
   char path[4096], why[512];
   snprintf(path, sizeof path, "%s/expected.txt", folder);
-  if (!ora_run_program(c->p, (const void *const *)c->data, c->data + c->n_in, NULL, why, sizeof why)) die("the evaluator refuses", why);
+  if (!ora_run_program(c->p, (const void *const *)c->data, c->data + c->n_in, NULL, why, sizeof why))
+    die("the evaluator refuses", why);
   FILE *f = fopen(path, "w");
   if (!f) die(path, "cannot be written");
   for (size_t i = c->n_in; i < c->n_in + c->n_out; i++) {
     fprintf(f, "%s:", c->m->port_names[i]);
-    for (int64_t k = 0; k < count(c, i); k++) fprintf(f, " %" PRIx64, bits_of((sc_dtype)c->p->ports[i].dtype, c->data[i], k));
+    for (int64_t k = 0; k < count(c, i); k++)
+      fprintf(f, " %" PRIx64, bits_of((sc_dtype)c->p->ports[i].dtype, c->data[i], k));
     fprintf(f, "\n");
   }
   for (size_t i = c->n_in; i < c->n_in + c->n_out; i++)
@@ -356,8 +373,9 @@ int main(int argc, char **argv) {
   bool ops = strcmp(argv[1], "ops") == 0;
   char *text = ops ? ops_text() : read_file(argv[1]);
   sc_context *cx = sc_context_create(NULL);
-  sc_program *p = !ops && holds_functions(text) ? lower_function(cx, text, argv[1], argv + 5, argc > 5 ? (size_t)argc - 5 : 0)
-                                                : sc_parse_program(cx, text, strlen(text), argv[1]);
+  sc_program *p = !ops && holds_functions(text)
+                      ? lower_function(cx, text, argv[1], argv + 5, argc > 5 ? (size_t)argc - 5 : 0)
+                      : sc_parse_program(cx, text, strlen(text), argv[1]);
   if (!p) die(argv[1], sc_context_error(cx)->message);
   bool cpp = strcmp(argv[3], "cpp") == 0;
   sc_c_options options = {.dialect = strcmp(argv[3], "c") == 0 ? SC_DIALECT_C : SC_DIALECT_GNU,

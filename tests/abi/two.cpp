@@ -7,7 +7,8 @@
 #include <type_traits>
 
 static_assert(std::is_same_v<a_order::x_t, b_order::x_t>, "one Buffer template");
-static_assert(a_memory::y_t::rank == 2 && a_memory::y_t::shape[0] == 2 && a_memory::y_t::shape[1] == 3 && a_memory::y_t::size == 6);
+static_assert(a_memory::y_t::rank == 2 && a_memory::y_t::shape[0] == 2 && a_memory::y_t::shape[1] == 3 &&
+              a_memory::y_t::size == 6);
 static_assert(a_memory::none_t::size == 0 && sizeof(a_memory::workspace_t) >= a_memory::SZ_W);
 
 int main() {

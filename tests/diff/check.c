@@ -30,7 +30,9 @@ sc_kernel *diff_compile(diff_way way, const sc_program *p, const char *optimize)
   if (way <= DIFF_FAST) return sc_jit_program(p, &(sc_jit_options){.plugin_dir = SCALY_TEST_PLUGIN_DIR, .tier = tier});
   const char *compiler[] = {way == DIFF_CLANG ? SCALY_TEST_CLANG : SCALY_TEST_GCC, NULL};
   const char *flags[] = {optimize ? optimize : "-O2", NULL};
-  return sc_compile_cc_program(p, &(sc_cc_options){.compiler = compiler, .flags = flags, .dialect = way == DIFF_PLAIN ? SC_DIALECT_C : SC_DIALECT_GNU});
+  return sc_compile_cc_program(p, &(sc_cc_options){.compiler = compiler,
+                                                   .flags = flags,
+                                                   .dialect = way == DIFF_PLAIN ? SC_DIALECT_C : SC_DIALECT_GNU});
 }
 
 sc_program *diff_lower(const sc_function *f, sc_rounding rounding, const char *passes) {

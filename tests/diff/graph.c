@@ -341,7 +341,8 @@ static sc_function *grow_function(builder *b, const char *name, int n_in, int st
   for (int k = 0; k < n_in; k++) {
     int64_t shape[MAX_AXES];
     int rank = some_shape(&b->r, shape);
-    in[k] = (sc_named){in_names[k], sc_input(b->cx, in_names[k], b->smooth ? SC_FLOAT64 : some_dtype(&b->r), rank, shape), NULL};
+    in[k] = (sc_named){in_names[k],
+                       sc_input(b->cx, in_names[k], b->smooth ? SC_FLOAT64 : some_dtype(&b->r), rank, shape), NULL};
     keep(b, in[k].expr);
   }
   for (int k = 0; k < steps && !b->stuck && b->n < MAX_POOL - 2; k++) keep(b, grown(b));

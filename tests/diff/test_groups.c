@@ -70,7 +70,8 @@ static void check(int n, sc_dtype dtype, const double *edges) {
       compare(dtype, size, lanes, one, 6, diff_way_name(way));
       first = way;
     } else {
-      compare(dtype, size, other, lanes, way == DIFF_PLAIN ? 6 : 0, diff_way_name(way)); /* which has scalar routines only */
+      compare(dtype, size, other, lanes, way == DIFF_PLAIN ? 6 : 0,
+              diff_way_name(way)); /* which has scalar routines only */
     }
   }
   sc_program_destroy(apart), sc_program_destroy(p);

@@ -23,7 +23,8 @@ static const form forms[] = {
     {"functions", 1, 1, "%v = prog.load %x[%i] prog.store prog.mul(prog.sin(%v), prog.fmod(%v, 0.3)), %y[%i]", 0},
     {"selects", 1, 1,
      "%v = prog.load %x[%i] prog.store prog.select(prog.or(prog.lt(%v, 0), prog.isnan(%v)), prog.minimum(%v, -0.2), "
-     "prog.maximum(prog.sign(%v), prog.copysign(prog.floor(%v), %v))), %y[%i]", 0},
+     "prog.maximum(prog.sign(%v), prog.copysign(prog.floor(%v), %v))), %y[%i]",
+     0},
     {"in place", 1, 1,
      "%v = prog.load %x[%i] %w = prog.load %y[%i] prog.store prog.fma(%w, 0.5, prog.add(%v, 1)), %y[%i]", 0},
     {"guarded", 1, 1, /* what is only right on one side is computed for all lanes, and taken where it is right */
@@ -41,12 +42,14 @@ static const form forms[] = {
      "%u = prog.load %x[1] prog.store prog.mul(%a, %b), %y[prog.mul(%i, 5)] prog.store %c, %y[prog.add(prog.mul(%i, "
      "5), 1)] "
      "prog.store %u, %y[prog.add(prog.mul(%i, 5), 2)] prog.store prog.div(%b, %c), %y[prog.add(prog.mul(%i, 5), 3)] "
-     "prog.store 2.5, %y[prog.add(prog.mul(%i, 5), 4)]", 0},
+     "prog.store 2.5, %y[prog.add(prog.mul(%i, 5), 4)]",
+     0},
     {"apart", 2, 3,
      "%a = prog.load %x[prog.mul(%i, 2)] %u = prog.load %x[1] %k = prog.assign %u {declare, mutable} "
      "prog.for %j = 0 to 3 step 1 {kind=reduce} { %o = prog.assign %k {declare} %k = prog.assign prog.fma(%o, %a, %a) "
      "} "
-     "prog.store %k, %y[prog.mul(%i, 3)] prog.store prog.neg(%a), %y[prog.add(prog.mul(%i, 3), 2)]", 0},
+     "prog.store %k, %y[prog.mul(%i, 3)] prog.store prog.neg(%a), %y[prog.add(prog.mul(%i, 3), 2)]",
+     0},
     {"memory of its own", 2, 3,
      "%u = prog.load %x[1] prog.for %j = 0 to 5 step 1 {kind=independent} { %a = prog.load %x[prog.mul(%i, 2)] "
      "prog.store prog.fma(%a, prog.cast(%j) {dtype=@}, %u), %t[%j] } prog.store %u, %t[5] "

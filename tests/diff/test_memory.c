@@ -1,4 +1,5 @@
-/* Owns the failing allocator: the pipeline from builders to rendered C, and derivatives, survive the failure of each of their allocations.
+/* Owns the failing allocator: the pipeline from builders to rendered C, and derivatives, survive the failure of each of
+ * their allocations.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Owns the differential tests of matrix products and long reductions: every form of their loops, through the oracles and all ways of compiling. */
+/* Owns the differential tests of matrix products and long reductions: every form of their loops, through the oracles
+ * and all ways of compiling. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 
@@ -32,7 +33,8 @@ static void check(builder *b, const char *name, bool spawns) {
   char why[512] = "";
   sc_function *f = sc_function_create(b->cx, name, b->in, b->n_in, b->out, b->n_out);
   cr_assert(f, "%s", sc_context_error(b->cx)->message);
-  diff_checks checks = {.way = {diff_way_exists(DIFF_JIT), diff_way_exists(DIFF_FAST), spawns && diff_way_exists(DIFF_GCC), spawns && diff_way_exists(DIFF_CLANG)}};
+  diff_checks checks = {.way = {diff_way_exists(DIFF_JIT), diff_way_exists(DIFF_FAST),
+                                spawns && diff_way_exists(DIFF_GCC), spawns && diff_way_exists(DIFF_CLANG)}};
   cr_expect(diff_check(f, 7, &checks, why, sizeof why), "%s: %s", name, why);
   sc_context_destroy(b->cx);
 }
@@ -48,8 +50,9 @@ static void product(builder *b, sc_dtype dtype, int64_t m, int64_t k, int64_t n,
 
 /* Sizes around lanes, tiles and stretches of columns. */
 Test(products, small, .timeout = 240) {
-  static const int64_t sizes[][3] = {{1, 1, 1}, {1, 9, 5},   {2, 17, 8},  {3, 5, 21},  {4, 4, 4},  {5, 7, 3},   {7, 3, 2},  {13, 2, 1},
-                                     {8, 8, 8}, {12, 5, 16}, {13, 6, 15}, {25, 3, 32}, {6, 1, 33}, {1, 16, 64}, {3, 33, 9}, {40, 9, 3}};
+  static const int64_t sizes[][3] = {{1, 1, 1},  {1, 9, 5},   {2, 17, 8}, {3, 5, 21},  {4, 4, 4},   {5, 7, 3},
+                                     {7, 3, 2},  {13, 2, 1},  {8, 8, 8},  {12, 5, 16}, {13, 6, 15}, {25, 3, 32},
+                                     {6, 1, 33}, {1, 16, 64}, {3, 33, 9}, {40, 9, 3}};
   for (int transposed = 0; transposed < 8; transposed++) {
     builder b = {.cx = sc_context_create(NULL)};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -58,12 +61,14 @@ Test(products, small, .timeout = 240) {
   }
 }
 
-/* Past the level-1 cache: panels, the wider last one, odd columns, more than one block of terms, single rows and columns left over. */
+/* Past the level-1 cache: panels, the wider last one, odd columns, more than one block of terms, single rows and
+ * columns left over. */
 Test(products, packed, .timeout = 240) {
   static const int64_t sizes[][3] = {{26, 66, 34}, {27, 70, 49}, {29, 300, 32}};
   for (int transposed = 0; transposed < 4; transposed++) {
     builder b = {.cx = sc_context_create(NULL)};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) product(&b, SC_FLOAT64, sizes[i][0], sizes[i][1], sizes[i][2], transposed);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+      product(&b, SC_FLOAT64, sizes[i][0], sizes[i][1], sizes[i][2], transposed);
     product(&b, SC_FLOAT32, 25, 129, 65, transposed);
     check(&b, "packed", transposed == 1);
   }
@@ -89,7 +94,8 @@ Test(products, operands) {
   check(&b, "operands", false);
 }
 
-/* Sums, maxima and products by vectors whose lengths are around the partial sums and blocks, along memory and across. */
+/* Sums, maxima and products by vectors whose lengths are around the partial sums and blocks, along memory and across.
+ */
 Test(products, reductions, .timeout = 240) {
   static const int64_t lengths[] = {63, 64, 65, 95, 96, 100, 127, 1000, 4096, 4097, 8200};
   for (sc_dtype dtype = SC_FLOAT64; dtype <= SC_FLOAT32; dtype++) {
@@ -108,7 +114,8 @@ Test(products, reductions, .timeout = 240) {
 Test(products, axes, .timeout = 240) {
   builder b = {.cx = sc_context_create(NULL)};
   for (int64_t n = 64; n <= 100; n += 36) {
-    sc_expr x = input(&b, SC_FLOAT64, 2, (int64_t[]){n, 9}), y = input(&b, SC_FLOAT64, 2, (int64_t[]){3, n}), v = input(&b, SC_FLOAT64, 1, &n);
+    sc_expr x = input(&b, SC_FLOAT64, 2, (int64_t[]){n, 9}), y = input(&b, SC_FLOAT64, 2, (int64_t[]){3, n}),
+            v = input(&b, SC_FLOAT64, 1, &n);
     sc_expr z = input(&b, SC_FLOAT32, 3, (int64_t[]){4, 32, 11});
     output(&b, sc_sum_axes(x, 1, (int[]){0}));
     output(&b, sc_sum_axes(y, 1, (int[]){1}));

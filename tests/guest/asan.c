@@ -1,6 +1,6 @@
-/* Checked addresses: with the option, AddressSanitizer stops compiled code that leaves the buffers it was given. `asan WHAT` is the program that
- * does something; without an argument it runs all of them and looks at what is reported. Built with -fsanitize=address and nothing of the
- * tests' own. */
+/* Checked addresses: with the option, AddressSanitizer stops compiled code that leaves the buffers it was given. `asan
+ * WHAT` is the program that does something; without an argument it runs all of them and looks at what is reported.
+ * Built with -fsanitize=address and nothing of the tests' own. */
 #define _GNU_SOURCE /* popen */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,9 @@ static const char text[] = "expr.func @lanes(%x: tensor<37xfloat64>) -> (%y) { r
 
 static sc_kernel *compile(sc_context *cx, const char *name, sc_tier tier) {
   sc_module_text *m = sc_parse(cx, text, strlen(text), NULL);
-  sc_kernel *k = m ? sc_jit(sc_module_text_find(m, name), &(sc_jit_options){.asan = true, .tier = tier, .plugin_dir = SCALY_TEST_PLUGIN_DIR}) : NULL;
+  sc_kernel *k = m ? sc_jit(sc_module_text_find(m, name),
+                            &(sc_jit_options){.asan = true, .tier = tier, .plugin_dir = SCALY_TEST_PLUGIN_DIR})
+                   : NULL;
   if (!k) {
     fprintf(stderr, "%s\n", sc_context_error(cx)->message);
     exit(3);

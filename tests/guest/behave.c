@@ -103,7 +103,8 @@ static bool subnormals_exist(void) {
 
 static void same_state(const state *a, const char *when) {
   state b = take_state();
-  CHECK(!strcmp(a->locale, b.locale) && !strcmp(a->cwd, b.cwd) && !strcmp(a->environment, b.environment), "%s: locale, folder or environment", when);
+  CHECK(!strcmp(a->locale, b.locale) && !strcmp(a->cwd, b.cwd) && !strcmp(a->environment, b.environment),
+        "%s: locale, folder or environment", when);
   CHECK(!strcmp(a->files, b.files), "%s: open files:\n%s", when, b.files);
   for (int i = 1; i < 32; i++) {
     const struct sigaction *x = &a->actions[i], *y = &b.actions[i];
@@ -124,7 +125,8 @@ static void leaves_alone(void *unused) {
   same_state(&before, "compiling");
   CHECK(subnormals_exist(), "afterwards");
 #if defined(__x86_64__)
-  /* A host of strange habits: rounds down, flushes subnormals. Its own environment stays, and the code is what it is anywhere. */
+  /* A host of strange habits: rounds down, flushes subnormals. Its own environment stays, and the code is what it is
+   * anywhere. */
   fesetround(FE_DOWNWARD);
   _mm_setcsr(_mm_getcsr() | 0x8040);
   before = take_state();
@@ -157,7 +159,8 @@ static void denied(void *unused) {
 /* ---- another LLVM ---- */
 
 static void *open_other(void) {
-  static const char *const names[] = {"libLLVM.so.19.1", "libLLVM-19.so.1", "libLLVM-19.so", "libLLVM.so", "libLLVM-14.so.1", "libLLVM-15.so.1"};
+  static const char *const names[] = {"libLLVM.so.19.1", "libLLVM-19.so.1", "libLLVM-19.so",
+                                      "libLLVM.so",      "libLLVM-14.so.1", "libLLVM-15.so.1"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     void *library = dlopen(names[i], RTLD_NOW | RTLD_GLOBAL);
     if (library) return library;
@@ -226,7 +229,8 @@ static void memory_comes_back(void) {
   size_t now = mapped();
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   CHECK(now < before + (2u << 20), "%zu bytes mapped before, %zu after", before, now);
-  CHECK(mallinfo2().uordblks < held + (256u << 10), "%zu bytes allocated before, %zu after", held, (size_t)mallinfo2().uordblks);
+  CHECK(mallinfo2().uordblks < held + (256u << 10), "%zu bytes allocated before, %zu after", held,
+        (size_t)mallinfo2().uordblks);
 #else
   (void)before, (void)held, (void)now;
 #endif
@@ -237,7 +241,8 @@ static sc_kernel *newton(sc_context *cx) {
   char text[4000] = "expr.func @newton(%y: tensor<100xfloat64>) -> (%r) { %r0 = add(mul(%y, 0.0), 1.0)\n";
   for (int i = 0; i < 20; i++) {
     size_t n = strlen(text);
-    snprintf(text + n, sizeof text - n, "%%r%d = sub(%%r%d, div(sub(mul(%%r%d, %%r%d), %%y), mul(2.0, %%r%d)))\n", i + 1, i, i, i, i);
+    snprintf(text + n, sizeof text - n, "%%r%d = sub(%%r%d, div(sub(mul(%%r%d, %%r%d), %%y), mul(2.0, %%r%d)))\n",
+             i + 1, i, i, i, i);
   }
   strcat(text, "return %r20 }");
   sc_kernel *k = try_compile(cx, text, NULL);

@@ -1,5 +1,6 @@
-/* The cache: what is stored is what was compiled, wherever it lies and in whatever process; what is not exactly right counts as absent; nothing
- * but the user's own files is used; any number of processes at once. Usage: guest_cache FOLDER, a folder of its own. */
+/* The cache: what is stored is what was compiled, wherever it lies and in whatever process; what is not exactly right
+ * counts as absent; nothing but the user's own files is used; any number of processes at once. Usage: guest_cache
+ * FOLDER, a folder of its own. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -79,7 +80,8 @@ static void compile_one(void *arg) {
   sc_context_destroy(cx);
 }
 
-/* At another address each time: two kernels of different contexts share code, so the folder is read anew after the first is gone. */
+/* At another address each time: two kernels of different contexts share code, so the folder is read anew after the
+ * first is gone. */
 static void load_one(void *arg) {
   result *r = arg, again = {.bytes = 0};
   sc_context *cx = sc_context_create(NULL);
@@ -88,7 +90,8 @@ static void load_one(void *arg) {
   sc_entry first = sc_kernel_entry(k);
   CHECK(!was_compiled(k) && sc_kernel_tier(k) == SC_TIER_BEST, "function %d was not found", r->function);
   run(k, &again);
-  CHECK(again.bytes == r->bytes && !memcmp(again.out, r->out, r->bytes), "function %d: loaded code differs", r->function);
+  CHECK(again.bytes == r->bytes && !memcmp(again.out, r->out, r->bytes), "function %d: loaded code differs",
+        r->function);
   sc_kernel *twin = compile_into(cx, f, r->dir);
   CHECK(sc_kernel_entry(twin) == first, "kernels of one function share their code");
   sc_kernel_release(twin);
@@ -97,7 +100,8 @@ static void load_one(void *arg) {
   FILE *maps = fopen("/proc/self/maps", "r");
   k = compile_into(cx, f, r->dir);
   run(k, &again);
-  CHECK(again.bytes == r->bytes && !memcmp(again.out, r->out, r->bytes), "function %d: at another address", r->function);
+  CHECK(again.bytes == r->bytes && !memcmp(again.out, r->out, r->bytes), "function %d: at another address",
+        r->function);
   CHECK(!is_mapped("libscaly-llvm") && !is_mapped("libLLVM"), "LLVM was loaded for a hit");
   if (maps) fclose(maps);
   free(taken);
@@ -182,7 +186,8 @@ static void requests(sc_jit_options *o) {
   sc_request r = SC_SPHESS("s", "x", SC_TRIANGLE_FULL);
   o->requests = &r;
   o->n_requests = 1;
-  static const char cubes[] = "expr.func @f(%x: tensor<6xfloat64>) -> (%y, %s) { return %x, sum(mul(%x, mul(%x, %x))) }";
+  static const char cubes[] =
+      "expr.func @f(%x: tensor<6xfloat64>) -> (%y, %s) { return %x, sum(mul(%x, mul(%x, %x))) }";
   CHECK(!hits(cubes, o) && hits(cubes, o), "a sparse Hessian");
   r.triangle = SC_TRIANGLE_LOWER;
   CHECK(!hits(cubes, o) && hits(cubes, o), "its triangle");
@@ -201,11 +206,14 @@ static void keys(void *arg) {
   sc_lower_options lower = {.rounding = SC_ROUNDING_STRICT};
   sc_target target;
   CHECK(!hits(plain, &o) && hits(plain, &o), "the same function");
-  CHECK(hits("// a comment\nexpr.func @f(%other: tensor<6xfloat64>) -> (%y, %s) { %unused = sin(%other) return mul(%other, exp(%other)), "
+  CHECK(hits("// a comment\nexpr.func @f(%other: tensor<6xfloat64>) -> (%y, %s) { %unused = sin(%other) return "
+             "mul(%other, exp(%other)), "
              "sum(%other) }",
              &o) == false,
         "an input's name is part of a kernel");
-  CHECK(hits("expr.func @f(%x: tensor<6xfloat64>) -> (%y, %s) { %e = exp(%x) %m = mul(%x, %e) return %m, sum(%x) }", &o), "names of values are not");
+  CHECK(
+      hits("expr.func @f(%x: tensor<6xfloat64>) -> (%y, %s) { %e = exp(%x) %m = mul(%x, %e) return %m, sum(%x) }", &o),
+      "names of values are not");
   static const char *const others[] = {
       "expr.func @g(%x: tensor<6xfloat64>) -> (%y, %s) { return mul(%x, exp(%x)), sum(%x) }",
       "expr.func @f(%x: tensor<6xfloat32>) -> (%y, %s) { return mul(%x, exp(%x)), sum(%x) }",
@@ -217,8 +225,10 @@ static void keys(void *arg) {
       "expr.func @f(%x: tensor<6xfloat64>) -> (%y, %s) { return mul(%x, exp(%x)), add(sum(%x), 2.0) }",
       "expr.func @f(%x: tensor<6xfloat64>) -> (%y, %s) {lowering=\"scalar\"} { return mul(%x, exp(%x)), sum(%x) }",
       "expr.func @f(%x: tensor<6xfloat64>) -> (%y, %s) {strict_nan=true} { return mul(%x, exp(%x)), sum(%x) }",
-      "expr.func @g() -> (%y) { return 1.0 }\nexpr.func @inc(%a: tensor<2xfloat64>) -> (%y) { return add(%a, call() {callee=\"g\", output=0}) }",
-      "expr.func @g() -> (%y) { return 2.0 }\nexpr.func @inc(%a: tensor<2xfloat64>) -> (%y) { return add(%a, call() {callee=\"g\", output=0}) }",
+      "expr.func @g() -> (%y) { return 1.0 }\nexpr.func @inc(%a: tensor<2xfloat64>) -> (%y) { return add(%a, call() "
+      "{callee=\"g\", output=0}) }",
+      "expr.func @g() -> (%y) { return 2.0 }\nexpr.func @inc(%a: tensor<2xfloat64>) -> (%y) { return add(%a, call() "
+      "{callee=\"g\", output=0}) }",
   };
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     CHECK(!hits(others[i], &o) && hits(others[i], &o), "function %zu is another", i);
@@ -297,7 +307,8 @@ static void find_entry(const char *dir, char path[900]) {
 }
 
 /* Each damaged version is a miss, and replaced; of the large ones only some are compiled again. */
-static void damage_one(const char *dir, const char *path, const char *good, size_t n, const char *bad, size_t size, bool compile) {
+static void damage_one(const char *dir, const char *path, const char *good, size_t n, const char *bad, size_t size,
+                       bool compile) {
   write_whole(path, bad, size);
   CHECK(summary(dir).damaged == 1, "damage was not noticed: %zu of %zu bytes", size, n);
   if (compile) {
@@ -370,7 +381,8 @@ static void expect_warning(const char *dir, const char *says) {
   sc_kernel *k = sc_jit(sc_module_text_find(m, NULL), &(sc_jit_options){.cache_dir = dir});
   CHECK_OK(cx, k);
   sc_kernel_wait(k);
-  CHECK(sc_kernel_warning(k) && strstr(sc_kernel_warning(k), says), "%s: %s", dir, sc_kernel_warning(k) ? sc_kernel_warning(k) : "no warning");
+  CHECK(sc_kernel_warning(k) && strstr(sc_kernel_warning(k), says), "%s: %s", dir,
+        sc_kernel_warning(k) ? sc_kernel_warning(k) : "no warning");
   CHECK(!sc_context_error(cx), "a warning is no error");
   buffers b = buffers_make(k, 2);
   call(k, &b);
@@ -416,7 +428,8 @@ static void stampede(const char *dir, int rounds) {
       if (children[i]) continue;
       sc_context *cx = sc_context_create(NULL);
       static const char square[] = "expr.func @f(%x: tensor<float64>) -> (%y) { return add(mul(%x, %x), 1.0) }";
-      sc_kernel *k = sc_jit(sc_module_text_find(sc_parse(cx, square, strlen(square), NULL), NULL), &(sc_jit_options){.cache_dir = dir});
+      sc_kernel *k = sc_jit(sc_module_text_find(sc_parse(cx, square, strlen(square), NULL), NULL),
+                            &(sc_jit_options){.cache_dir = dir});
       double in = 3, out = 0;
       CHECK_OK(cx, k);
       if (i == 5) _exit(0); /* leaves early */
@@ -426,10 +439,12 @@ static void stampede(const char *dir, int rounds) {
     }
     for (int i = 0; i < PROCESSES; i++) {
       int status = -1;
-      CHECK(waitpid(children[i], &status, 0) == children[i] && status == 0, "round %d, process %d: %x", round, i, (unsigned)status);
+      CHECK(waitpid(children[i], &status, 0) == children[i] && status == 0, "round %d, process %d: %x", round, i,
+            (unsigned)status);
     }
     sc_cache_summary s = summary(dir);
-    CHECK(s.entries == 1 && s.leftovers == 0 && s.damaged == 0, "round %d: %d entries, %d leftovers", round, (int)s.entries, (int)s.leftovers);
+    CHECK(s.entries == 1 && s.leftovers == 0 && s.damaged == 0, "round %d: %d entries, %d leftovers", round,
+          (int)s.entries, (int)s.leftovers);
   }
 }
 
@@ -469,9 +484,11 @@ static void prune(void *arg) {
   write_whole(path, "x", 1);
   sc_cache_summary s, before = summary(dir);
   CHECK(before.entries == 3 && before.leftovers == 1, "before");
-  CHECK(sc_cache_prune(cx, dir, -1, 3600, &s) == SC_OK && s.removed == 1 && s.entries == 2 && s.leftovers == 1, "by age; fresh leftovers stay");
+  CHECK(sc_cache_prune(cx, dir, -1, 3600, &s) == SC_OK && s.removed == 1 && s.entries == 2 && s.leftovers == 1,
+        "by age; fresh leftovers stay");
   utimensat(AT_FDCWD, path, old, 0);
-  CHECK(sc_cache_prune(cx, dir, s.bytes - 1, -1, &s) == SC_OK && s.removed == 2 && s.entries == 1 && s.leftovers == 0, "by size, and old leftovers");
+  CHECK(sc_cache_prune(cx, dir, s.bytes - 1, -1, &s) == SC_OK && s.removed == 2 && s.entries == 1 && s.leftovers == 0,
+        "by size, and old leftovers");
   CHECK(sc_cache_prune(cx, dir, -1, -1, &s) == SC_OK && s.removed == 0 && s.entries == 1, "no limits");
   CHECK(sc_cache_clear(cx, dir, &s) == SC_OK && s.removed == 1 && s.entries == 0, "clear");
   CHECK(sc_cache_info(cx, folder("nothing here"), &s) == SC_OK && s.entries == 0, "a folder that is not there");
@@ -552,7 +569,8 @@ static void libraries(void *arg) {
       char path[900] = "";
       DIR *d = opendir(dir);
       for (struct dirent *e; d && (e = readdir(d));)
-        if (!strcmp(e->d_name + strcspn(e->d_name, "."), names[i])) snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
+        if (!strcmp(e->d_name + strcspn(e->d_name, "."), names[i]))
+          snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
       if (d) closedir(d);
       CHECK(path[0], "a file %s", names[i]);
       unlink(path);

@@ -21,25 +21,32 @@ static void put(text *t, const char *fmt, ...) {
 
 static const char *const texts[] = {
     "expr.func @f(%x: tensor<3xfloat64>) -> (%y) { return sum(add(sin(%x), mul(%x, %x))) }",
-    "expr.func @maps(%x: tensor<37xfloat64>, %z: tensor<37xfloat64>) -> (%y, %s) { %e = mul(exp(%x), tanh(%z)) return add(%e, pow(%x, 2.5)), "
+    "expr.func @maps(%x: tensor<37xfloat64>, %z: tensor<37xfloat64>) -> (%y, %s) { %e = mul(exp(%x), tanh(%z)) return "
+    "add(%e, pow(%x, 2.5)), "
     "sum(atan2(%e, %z)) }",
-    "expr.func @table(%i: tensor<5xfloat64>) -> (%y) { %t = gather(%i) {indices=[4,0,0,3,1,2,4], shape=[7]} return mul(%t, const "
+    "expr.func @table(%i: tensor<5xfloat64>) -> (%y) { %t = gather(%i) {indices=[4,0,0,3,1,2,4], shape=[7]} return "
+    "mul(%t, const "
     "{value=[1.5, -2.25, 0.1, 3, inf, 1e-310, -0.0]} : tensor<7xfloat64>) }",
     "expr.func @inner(%a: tensor<3xfloat64>) -> (%b) { return mul(%a, log(add(1.0, mul(%a, %a)))) }\n"
-    "expr.func @outer(%x: tensor<60xfloat64>) -> (%y) { %v = vmap(%x) {callee=\"inner\", length=20, starts=[0], strides=[3]} return "
+    "expr.func @outer(%x: tensor<60xfloat64>) -> (%y) { %v = vmap(%x) {callee=\"inner\", length=20, starts=[0], "
+    "strides=[3]} return "
     "add(%v, sum(%v)) }",
     "expr.func @single(%x: tensor<9xfloat32>) -> (%y, %z) { return floor(mul(cos(%x), 8.0)), fmod(%x, 0.75) }",
-    "expr.func @choose(%x: tensor<11xfloat64>) -> (%y) { %c = lt(%x, 0.0) return select(%c, sqrt(neg(%x)), maximum(%x, minimum(%x, "
+    "expr.func @choose(%x: tensor<11xfloat64>) -> (%y) { %c = lt(%x, 0.0) return select(%c, sqrt(neg(%x)), maximum(%x, "
+    "minimum(%x, "
     "0.25))) }",
 };
 
 /* A chain and a tree of n operations. */
 static sc_function *straight(sc_context *cx, int n) {
   text t = {0};
-  put(&t, "expr.func @straight(%%x: tensor<4xfloat64>) -> (%%y) { %%v0 = %%x[0] %%v1 = %%x[1] %%v2 = %%x[2] %%v3 = %%x[3] %%v4 = exp(%%v0)\n");
+  put(&t, "expr.func @straight(%%x: tensor<4xfloat64>) -> (%%y) { %%v0 = %%x[0] %%v1 = %%x[1] %%v2 = %%x[2] %%v3 = "
+          "%%x[3] %%v4 = exp(%%v0)\n");
   for (int i = 5; i < n; i++) {
-    if (i % 50 == 0) put(&t, "%%v%d = sin(%%v%d)\n", i, i - 1);
-    else put(&t, "%%v%d = %s(%%v%d, %%v%d)\n", i, i % 3 == 0 ? "mul" : i % 3 == 1 ? "add" : "sub", i - 1, i - 2 - i % 3);
+    if (i % 50 == 0)
+      put(&t, "%%v%d = sin(%%v%d)\n", i, i - 1);
+    else
+      put(&t, "%%v%d = %s(%%v%d, %%v%d)\n", i, i % 3 == 0 ? "mul" : i % 3 == 1 ? "add" : "sub", i - 1, i - 2 - i % 3);
   }
   put(&t, "return add(%%v%d, %%v%d) }", n - 1, n / 2);
   sc_module_text *m = sc_parse(cx, t.data, t.n, "straight");

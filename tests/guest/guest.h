@@ -1,4 +1,5 @@
-/* What the programs of this folder share: checks that end the process, functions to compile, and kernels with their buffers. */
+/* What the programs of this folder share: checks that end the process, functions to compile, and kernels with their
+ * buffers. */
 #ifndef TESTS_GUEST_GUEST_H
 #define TESTS_GUEST_GUEST_H
 
@@ -18,10 +19,12 @@
       exit(1);                                                                                                         \
     }                                                                                                                  \
   } while (0)
-#define CHECK_OK(cx, condition) CHECK(condition, "%s", sc_context_error(cx) ? sc_context_error(cx)->message : "no diagnostic")
+#define CHECK_OK(cx, condition)                                                                                        \
+  CHECK(condition, "%s", sc_context_error(cx) ? sc_context_error(cx)->message : "no diagnostic")
 
 enum { GUEST_FUNCTIONS = 8 };
-/* Function i of a context that is made for it: scalars, loops, tables, callees, float32, special values, thousands of operations. */
+/* Function i of a context that is made for it: scalars, loops, tables, callees, float32, special values, thousands of
+ * operations. */
 sc_function *guest_function(sc_context *cx, int i);
 
 bool is_mapped(const char *name); /* a file of that name in this process */
@@ -36,7 +39,8 @@ typedef struct buffers {
 } buffers;
 buffers buffers_make(const sc_kernel *k, unsigned seed);
 void buffers_clear(buffers *b); /* the outputs */
-bool buffers_equal(const sc_kernel *k, const buffers *a, const buffers *b); /* the outputs, bit by bit; any NaN is a NaN */
+bool buffers_equal(const sc_kernel *k, const buffers *a,
+                   const buffers *b); /* the outputs, bit by bit; any NaN is a NaN */
 void buffers_free(buffers *b);
 void call(sc_kernel *k, buffers *b);
 

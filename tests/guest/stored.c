@@ -1,5 +1,6 @@
-/* Stored code: every kernel of the workloads, and some of what else there is, in every tier and width, compiled in one process and loaded in
- * another that has no LLVM, at two places, with the same results. Usage: guest_stored FOLDER, a folder of its own. */
+/* Stored code: every kernel of the workloads, and some of what else there is, in every tier and width, compiled in one
+ * process and loaded in another that has no LLVM, at two places, with the same results. Usage: guest_stored FOLDER, a
+ * folder of its own. */
 #define _GNU_SOURCE
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -9,22 +10,33 @@
 #include "guest.h"
 #include "tests/data/workloads/workloads.h"
 
-static const wl_problem problems[] = {{"race_car", {11}}, {"chain", {2, 5}}, {"npmpc", {4, 3}}, {"quadrotor", {3}}, {"arm7", {0}},
-                                      {"arm7", {9}},      {"wave", {37}},    {"rosen", {50}},   {"mlp", {1}},       {"mlp", {3}},
-                                      {"matmul", {9}},    {"matmul", {20}},  {"reduce", {100}}, {"straight", {400}}};
+static const wl_problem problems[] = {{"race_car", {11}}, {"chain", {2, 5}},  {"npmpc", {4, 3}}, {"quadrotor", {3}},
+                                      {"arm7", {0}},      {"arm7", {9}},      {"wave", {37}},    {"rosen", {50}},
+                                      {"mlp", {1}},       {"mlp", {3}},       {"matmul", {9}},   {"matmul", {20}},
+                                      {"reduce", {100}},  {"straight", {400}}};
 
 /* Tables, constant pools, memory that is cleared, remainders, conditions. */
 static const char *const texts[] = {
-    "expr.func @cleared(%x: tensor<700xfloat64>) -> (%y, %z) { return mul(%x, 0.0), gather(%x) {indices=[3,1,699,4,4,0,17], shape=[7]} }",
-    "expr.func @zeros(%x: tensor<3xfloat64>) -> (%y) { %n = broadcast(0.0) {shape=[900]} return concat(%n, %x) {axis=0} }",
-    "expr.func @remainders(%x: tensor<37xfloat64>) -> (%y, %s) { %r = fmod(%x, 0.37) return %r, floor(mul(%r, 100.0)) }",
-    ("expr.func @conditions(%x: tensor<41xfloat64>) -> (%y, %z) { %c = lt(%x, 0.2) %s = select(%c, sin(%x), log(add(2.0, %x))) return %s, "
-    "select(and(%c, lt(-0.5, %x)), maximum(%s, 0.125), sqrt(abs(%x))) }"),
-    "expr.func @pool(%x: tensor<9xfloat64>) -> (%y) { return add(mul(%x, 1.1), mul(mul(%x, %x), add(3.3, mul(%x, sub(0.7, div(%x, 9.9)))))) }",
+    "expr.func @cleared(%x: tensor<700xfloat64>) -> (%y, %z) { return mul(%x, 0.0), gather(%x) "
+    "{indices=[3,1,699,4,4,0,17], shape=[7]} }",
+    "expr.func @zeros(%x: tensor<3xfloat64>) -> (%y) { %n = broadcast(0.0) {shape=[900]} return concat(%n, %x) "
+    "{axis=0} }",
+    "expr.func @remainders(%x: tensor<37xfloat64>) -> (%y, %s) { %r = fmod(%x, 0.37) return %r, floor(mul(%r, 100.0)) "
+    "}",
+    ("expr.func @conditions(%x: tensor<41xfloat64>) -> (%y, %z) { %c = lt(%x, 0.2) %s = select(%c, sin(%x), "
+     "log(add(2.0, %x))) return %s, "
+     "select(and(%c, lt(-0.5, %x)), maximum(%s, 0.125), sqrt(abs(%x))) }"),
+    "expr.func @pool(%x: tensor<9xfloat64>) -> (%y) { return add(mul(%x, 1.1), mul(mul(%x, %x), add(3.3, mul(%x, "
+    "sub(0.7, div(%x, 9.9)))))) }",
     "expr.func @single(%x: tensor<33xfloat32>) -> (%y, %z) { return mul(cos(%x), tanh(%x)), fmod(%x, 0.75) }",
 };
 
-enum { N_PROBLEMS = sizeof problems / sizeof *problems, N_TEXTS = sizeof texts / sizeof *texts, WIDTHS = 4, MOST = 1 << 24 };
+enum {
+  N_PROBLEMS = sizeof problems / sizeof *problems,
+  N_TEXTS = sizeof texts / sizeof *texts,
+  WIDTHS = 4,
+  MOST = 1 << 24
+};
 
 /* Outputs of all kernels, one behind the other, shared by the processes. */
 typedef struct results {
@@ -56,8 +68,10 @@ static void run(sc_kernel *k, bool compare, size_t *at, const char *what, int wi
   buffers b = buffers_make(k, 4);
   call(k, &b);
   for (size_t o = 0; o < b.n_out; o++) {
-    if (!compare) keep(b.out[o], b.out_bytes[o]);
-    else CHECK(!memcmp(shared->bytes + *at, b.out[o], b.out_bytes[o]), "%s, width %d: output %zu differs", what, width, o);
+    if (!compare)
+      keep(b.out[o], b.out_bytes[o]);
+    else
+      CHECK(!memcmp(shared->bytes + *at, b.out[o], b.out_bytes[o]), "%s, width %d: output %zu differs", what, width, o);
     *at += b.out_bytes[o];
   }
   buffers_free(&b);
@@ -65,8 +79,10 @@ static void run(sc_kernel *k, bool compare, size_t *at, const char *what, int wi
 
 static sc_kernel *compile(sc_function *f, const sc_jit_options *o, const char *what) {
   sc_kernel *k = sc_jit(f, o);
-  CHECK(k, "%s: %s", what, sc_context_error(sc_function_context(f)) ? sc_context_error(sc_function_context(f))->message : "");
-  CHECK(sc_kernel_wait(k) == SC_OK && !sc_kernel_warning(k), "%s: %s", what, sc_kernel_warning(k) ? sc_kernel_warning(k) : "promotion");
+  CHECK(k, "%s: %s", what,
+        sc_context_error(sc_function_context(f)) ? sc_context_error(sc_function_context(f))->message : "");
+  CHECK(sc_kernel_wait(k) == SC_OK && !sc_kernel_warning(k), "%s: %s", what,
+        sc_kernel_warning(k) ? sc_kernel_warning(k) : "promotion");
   return k;
 }
 
@@ -98,7 +114,8 @@ static void load_one(sc_function *f, const char *what, int turn) {
     uintptr_t first = (uintptr_t)sc_kernel_entry(k);
     run(k, true, &at, what, width);
     sc_kernel_release(k);
-    void *taken = mmap((void *)(first & ~(uintptr_t)(page - 1)), page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    void *taken = mmap((void *)(first & ~(uintptr_t)(page - 1)), page, PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     k = compile(f, &o, what);
     CHECK(taken == MAP_FAILED || (uintptr_t)sc_kernel_entry(k) != first, "%s: the same place", what);
     run(k, true, &shared->n, what, width);
@@ -112,7 +129,8 @@ static int visit_problem(const wl_references *all, const wl_problem *p, visit_fn
   for (size_t i = 0; i < all->n; i++) {
     const wl_reference *r = &all->all[i];
     bool seen = strcmp(r->workload, p->workload) != 0;
-    for (size_t k = 0; k < i && !seen; k++) seen = !strcmp(all->all[k].workload, r->workload) && !strcmp(all->all[k].kernel, r->kernel);
+    for (size_t k = 0; k < i && !seen; k++)
+      seen = !strcmp(all->all[k].workload, r->workload) && !strcmp(all->all[k].kernel, r->kernel);
     if (seen) continue;
     char what[100], size[64];
     snprintf(what, sizeof what, "%s %s %s", p->workload, wl_size_text(p, size), r->kernel);

@@ -22,11 +22,13 @@ static sc_kernel *compile(sc_context *cx, sc_function *f, sc_tier tier) {
 static void same_bits(int i) {
   sc_context *cx = sc_context_create(NULL);
   sc_function *f = guest_function(cx, i);
-  sc_kernel *fast = compile(cx, f, SC_TIER_FAST), *best = compile(cx, f, SC_TIER_BEST), *both = compile(cx, f, SC_TIER_AUTO);
+  sc_kernel *fast = compile(cx, f, SC_TIER_FAST), *best = compile(cx, f, SC_TIER_BEST),
+            *both = compile(cx, f, SC_TIER_AUTO);
   CHECK(sc_kernel_tier(fast) == SC_TIER_FAST && sc_kernel_tier(best) == SC_TIER_BEST, "function %d", i);
   sc_entry first = sc_kernel_entry(both);
   CHECK(sc_kernel_wait(both) == SC_OK && sc_kernel_tier(both) == SC_TIER_BEST, "function %d", i);
-  CHECK(i < GUEST_FUNCTIONS - 1 || (sc_kernel_entry(both) != first && sc_kernel_times(both).best > 0), "nothing was promoted");
+  CHECK(i < GUEST_FUNCTIONS - 1 || (sc_kernel_entry(both) != first && sc_kernel_times(both).best > 0),
+        "nothing was promoted");
   for (unsigned seed = 0; seed < 20; seed++) {
     buffers a = buffers_make(fast, seed), b = buffers_make(fast, seed);
     call(fast, &a);
@@ -61,7 +63,9 @@ static void release_meanwhile(void) {
 }
 
 static void no_threads(void) {
-  CHECK(sc_jit_set_threads(0) == SC_OK && sc_jit_set_threads(17) == SC_ERR_ARGUMENT && sc_jit_set_threads(-1) == SC_ERR_ARGUMENT, "limits");
+  CHECK(sc_jit_set_threads(0) == SC_OK && sc_jit_set_threads(17) == SC_ERR_ARGUMENT &&
+            sc_jit_set_threads(-1) == SC_ERR_ARGUMENT,
+        "limits");
   sc_context *cx = sc_context_create(NULL);
   sc_kernel *k = compile(cx, guest_function(cx, GUEST_FUNCTIONS - 2), SC_TIER_AUTO);
   CHECK(sc_kernel_tier(k) == SC_TIER_BEST && sc_kernel_times(k).best == 0, "nothing in the background");
@@ -81,7 +85,8 @@ static void batch(sc_tier tier) {
     sc_kernel *alone = sc_jit(fs[i], NULL);
     CHECK(!strcmp(sc_kernel_name(alone), sc_kernel_name(together[i])), "%s", sc_kernel_name(together[i]));
     buffers a = buffers_make(alone, 2), b = buffers_make(alone, 2);
-    if (i == 3) CHECK(sc_kernel_wait(together[i]) == SC_OK && sc_kernel_tier(together[i]) == SC_TIER_BEST, "one for all");
+    if (i == 3)
+      CHECK(sc_kernel_wait(together[i]) == SC_OK && sc_kernel_tier(together[i]) == SC_TIER_BEST, "one for all");
     call(alone, &a);
     call(together[i], &b);
     CHECK(buffers_equal(alone, &a, &b), "function %d of the batch", i);
@@ -93,7 +98,8 @@ static void batch(sc_tier tier) {
   sc_context_destroy(cx);
 }
 
-/* A child has the kernels, what was to be compiled for them, and no threads. ThreadSanitizer knows no threads in children of threaded programs. */
+/* A child has the kernels, what was to be compiled for them, and no threads. ThreadSanitizer knows no threads in
+ * children of threaded programs. */
 static void forks(void) {
 #if defined(__SANITIZE_THREAD__)
   return;
@@ -107,7 +113,8 @@ static void forks(void) {
   for (int n = 0; n < 3; n++) {
     pid_t child = fork();
     if (!child) {
-      for (int i = n % 2; i < 3; i++) CHECK(sc_kernel_wait(k[i]) == SC_OK && sc_kernel_tier(k[i]) == SC_TIER_BEST, "in a child");
+      for (int i = n % 2; i < 3; i++)
+        CHECK(sc_kernel_wait(k[i]) == SC_OK && sc_kernel_tier(k[i]) == SC_TIER_BEST, "in a child");
       call(k[2], &b);
       CHECK(buffers_equal(k[2], &a, &b), "a child computes something else");
       sc_kernel *own = compile(cx, f, SC_TIER_AUTO);

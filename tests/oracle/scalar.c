@@ -65,8 +65,9 @@ void ora_store(sc_dtype dtype, void *data, int64_t i, sci_scalar v) {
   X(sin)                                                                                                               \
   X(cos)                                                                                                               \
   X(tan)                                                                                                               \
-  X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(exp) X(exp2) X(expm1) X(log) X(log2)    \
-      X(log10) X(log1p) X(sqrt) X(cbrt) X(erf) X(erfc) X(floor) X(ceil) X(round) X(trunc)
+  X(asin)                                                                                                              \
+  X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10)   \
+      X(log1p) X(sqrt) X(cbrt) X(erf) X(erfc) X(floor) X(ceil) X(round) X(trunc)
 #define BINARY_LIBM(X) X(pow) X(fmod) X(hypot) X(atan2) X(copysign)
 
 #define FLOATS(T, suffix, U, sign_bit)                                                                                 \

@@ -47,10 +47,12 @@ static bool read_loop(CXCursor loop, plan_node *out, CXCursor *body) {
   children parts = children_of(loop);
   int64_t stop;
   if (parts.n != 4) return false;
-  children declared = children_of(parts.at[0]), compared = children_of(parts.at[1]), advanced = children_of(parts.at[2]);
+  children declared = children_of(parts.at[0]), compared = children_of(parts.at[1]),
+           advanced = children_of(parts.at[2]);
   if (declared.n != 1 || compared.n != 2 || advanced.n < 1) return false;
   out->step = 1;
-  bool fits = constant(clang_Cursor_getVarDeclInitializer(declared.at[0]), &out->start) && constant(compared.at[1], &stop);
+  bool fits =
+      constant(clang_Cursor_getVarDeclInitializer(declared.at[0]), &out->start) && constant(compared.at[1], &stop);
   if (advanced.n == 2) fits = fits && constant(advanced.at[1], &out->step);
   if (!fits || out->step <= 0) return false;
   out->trips = stop <= out->start ? 0 : (stop - out->start + out->step - 1) / out->step;
@@ -137,7 +139,8 @@ static bool report(CXTranslationUnit tu) {
 }
 
 bool plan_of_c(plan *out, const char *source, const char *header, const char *name, const sc_target *target) {
-  const char *args[16] = {"-std=c17", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wdouble-promotion", "-Wshadow", "-fno-math-errno"};
+  const char *args[16] = {"-std=c17",           "-Wall",    "-Wextra",        "-Wpedantic", "-Wconversion",
+                          "-Wdouble-promotion", "-Wshadow", "-fno-math-errno"};
   int n = 8;
   char flags[sizeof target->clang_flags], c_name[300], h_name[300];
   memcpy(flags, target->clang_flags, sizeof flags);

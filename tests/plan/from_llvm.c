@@ -121,7 +121,8 @@ static void read_call(reader *r, line l) {
   const char *at = find(l, "@");
   size_t n = 0, rest = l.n - (size_t)(at - l.s);
   if (rest < 2) return;
-  for (at++; n + 1 < rest && at[n] != '(' && at[n] != '"'; n++) {}
+  for (at++; n + 1 < rest && at[n] != '(' && at[n] != '"'; n++) {
+  }
   int op = plan_routine(r->out, at, n);
   if (op >= 0) r->out->nodes[r->node].calls[op]++;
   if (n >= 6 && !memcmp(at, "sincos", 6)) { /* one call for neighbours of the program */
@@ -165,7 +166,9 @@ bool plan_of_llvm(plan *out, const char *text) {
   split(&r, text);
   for (size_t i = 0; i < r.n && ok; i++) {
     ok = read_line(&r, i);
-    if (!ok) fprintf(stderr, "line %zu of the LLVM text is not what a loop looks like: %.*s\n", i + 1, (int)r.lines[i].n, r.lines[i].s);
+    if (!ok)
+      fprintf(stderr, "line %zu of the LLVM text is not what a loop looks like: %.*s\n", i + 1, (int)r.lines[i].n,
+              r.lines[i].s);
   }
   free(r.lines);
   return ok;

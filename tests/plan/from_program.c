@@ -25,7 +25,8 @@ static void count_value(reader *r, int node, sci_val root) {
     if (x->kind != SCI_V_OP || r->seen[v]) continue;
     r->seen[v] = true;
     sci_vec_push(&r->s->env->scratch, &r->met, v);
-    bool counts = x->op == SCI_OP_fma ? r->out->fma : (sci_ops[x->op].traits & SCI_LIBM) && sci_is_float((sc_dtype)x->dtype);
+    bool counts =
+        x->op == SCI_OP_fma ? r->out->fma : (sci_ops[x->op].traits & SCI_LIBM) && sci_is_float((sc_dtype)x->dtype);
     if (counts) r->out->nodes[node].calls[x->op]++;
     for (int i = 0; i < sci_ops[x->op].arity; i++) push(r, x->args[i]);
   }

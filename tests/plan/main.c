@@ -1,5 +1,5 @@
-/* Compares, for each file, the plan of its last function's program with those recovered from both backends' texts; then damages the texts and expects
- * the comparison to notice.
+/* Compares, for each file, the plan of its last function's program with those recovered from both backends' texts; then
+ * damages the texts and expects the comparison to notice.
  *
  *   plan FILE... */
 #include <stdio.h>
@@ -40,7 +40,8 @@ static void check(job *j, const char *what, plan *p, bool parsed, bool expect_sa
   char *text = plan_text(p);
   bool same = parsed && !strcmp(text, j->expected);
   if (same != expect_same) {
-    printf("%s: %s: %s\n", j->file, what, expect_same ? "another plan than the program's" : "the damage went unnoticed");
+    printf("%s: %s: %s\n", j->file, what,
+           expect_same ? "another plan than the program's" : "the damage went unnoticed");
     if (expect_same) printf("---- program\n%s---- %s\n%s", j->expected, what, text);
     j->failures++;
   }
@@ -77,9 +78,16 @@ static char *damaged(job *j, const char *text, const char *after, const char *fr
 static void check_damage(job *j) {
   static const struct {
     const char *after, *from, *to;
-  } c[] = {{"int ", "; ++i", "; i += 2, i"}, {"for (", " = 0; ", " = 1; "}, {"int ", " sin(", " fabs("}, {"int ", "tanh(", "sinh("}, {"\nint ", "cos(", "sin("}},
-    llvm[] = {{"define", "phi i64 [ 0,", "phi i64 [ 1,"}, {"define", "add nuw nsw i64 %i_eq, 1", "add nuw nsw i64 %i_eq, 2"},
-              {"define", "@sin(", "@fabs("}, {"define", "@tanh(", "@sinh("}, {"define", "fmul double", "fmul <4 x double>"}};
+  } c[] = {{"int ", "; ++i", "; i += 2, i"},
+           {"for (", " = 0; ", " = 1; "},
+           {"int ", " sin(", " fabs("},
+           {"int ", "tanh(", "sinh("},
+           {"\nint ", "cos(", "sin("}},
+    llvm[] = {{"define", "phi i64 [ 0,", "phi i64 [ 1,"},
+              {"define", "add nuw nsw i64 %i_eq, 1", "add nuw nsw i64 %i_eq, 2"},
+              {"define", "@sin(", "@fabs("},
+              {"define", "@tanh(", "@sinh("},
+              {"define", "fmul double", "fmul <4 x double>"}};
   for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
     char *text = damaged(j, sc_module_source(j->c), c[i].after, c[i].from, c[i].to);
     if (text) check_c(j, text, c[i].to, false);
@@ -118,16 +126,18 @@ static bool make(job *j) {
 
 /* ---- lanes ---- */
 
-/* The loops by several iterations that hold no other, in order: one line each. A single chunk is no loop everywhere, so it is left out. */
+/* The loops by several iterations that hold no other, in order: one line each. A single chunk is no loop everywhere, so
+ * it is left out. */
 static char *leaves_of(plan *p) {
   size_t cap = 128 * (size_t)(p->n + 1), n = 0;
   char *text = calloc(1, cap);
   for (int i = 0; text && i < p->n; i++) {
     const plan_node *node = &p->nodes[i];
-    bool leaf = node->parent >= 0 && node->trips > 1 && node->step > 1 && (i + 1 == p->n || p->nodes[i + 1].parent != i);
+    bool leaf =
+        node->parent >= 0 && node->trips > 1 && node->step > 1 && (i + 1 == p->n || p->nodes[i + 1].parent != i);
     if (leaf)
-      n += (size_t)snprintf(text + n, cap - n, "from %lld step %lld trips %lld lanes %d\n", (long long)node->start, (long long)node->step,
-                            (long long)node->trips, node->lanes);
+      n += (size_t)snprintf(text + n, cap - n, "from %lld step %lld trips %lld lanes %d\n", (long long)node->start,
+                            (long long)node->step, (long long)node->trips, node->lanes);
   }
   plan_free(p);
   return text;
@@ -135,7 +145,9 @@ static char *leaves_of(plan *p) {
 
 static int compare_leaves(const char *file, const char *what, const char *expected, char *found, bool expect_same) {
   bool same = expected && found && !strcmp(expected, found);
-  if (same != expect_same) printf("%s: lanes in %s: %s\n---- program\n%s---- found\n%s", file, what, expect_same ? "differ" : "unnoticed", expected, found);
+  if (same != expect_same)
+    printf("%s: lanes in %s: %s\n---- program\n%s---- found\n%s", file, what, expect_same ? "differ" : "unnoticed",
+           expected, found);
   free(found);
   return same != expect_same;
 }

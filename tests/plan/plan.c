@@ -43,8 +43,8 @@ char *plan_text(const plan *p) {
     if (node->parent < 0)
       n += (size_t)snprintf(text + n, cap - n, "proc");
     else
-      n += (size_t)snprintf(text + n, cap - n, "%*sloop from %lld step %lld trips %lld lanes %d", 2 * depth_of(p, i), "", (long long)node->start,
-                            (long long)node->step, (long long)node->trips, node->lanes);
+      n += (size_t)snprintf(text + n, cap - n, "%*sloop from %lld step %lld trips %lld lanes %d", 2 * depth_of(p, i),
+                            "", (long long)node->start, (long long)node->step, (long long)node->trips, node->lanes);
     if (node->procs) n += (size_t)snprintf(text + n, cap - n, " procs=%d", node->procs);
     for (int op = 0; op < SCI_OP_COUNT; op++)
       if (node->calls[op]) n += (size_t)snprintf(text + n, cap - n, " %s=%d", sci_ops[op].name, node->calls[op]);

@@ -1,5 +1,6 @@
-/* A plan: what lib/ decided about a program and every backend must have spelled. Procedures, their loops with bounds and lanes, and in each the
- * math routines and procedures it calls. Recovered three times: from the program, from the C through libclang, from the LLVM text. */
+/* A plan: what lib/ decided about a program and every backend must have spelled. Procedures, their loops with bounds
+ * and lanes, and in each the math routines and procedures it calls. Recovered three times: from the program, from the C
+ * through libclang, from the LLVM text. */
 #ifndef SCALY_TESTS_PLAN_H
 #define SCALY_TESTS_PLAN_H
 

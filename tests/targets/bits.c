@@ -1,5 +1,5 @@
-/* A function gives the same bits from the in-process compiler's two tiers and from gcc and clang at -O2 and -O3, for each vector math library on
- * all sides.
+/* A function gives the same bits from the in-process compiler's two tiers and from gcc and clang at -O2 and -O3, for
+ * each vector math library on all sides.
  *
  *   bits FILE [REQUEST...]       exit code 77: no compiler to compare with */
 #include <math.h>
@@ -113,8 +113,10 @@ static void compare(comparison *c, sc_kernel *k, const char *way) {
     }
   }
   c->compared += c->has_want;
-  if (c->has_want) close_buffers(&b);
-  else c->want = b;
+  if (c->has_want)
+    close_buffers(&b);
+  else
+    c->want = b;
   c->has_want = true;
 }
 

@@ -1,9 +1,10 @@
-/* Compares every vector routine that this machine has and can run with correctly rounded results: its largest error is the one that
- * the table states, or less.
+/* Compares every vector routine that this machine has and can run with correctly rounded results: its largest error is
+ * the one that the table states, or less.
  *
  *   accuracy [--points N] [--scale S] [--measure] [OP]
  *
- * --scale multiplies the stated errors, to see the test fail; --measure prints errors and times instead of comparing. */
+ * --scale multiplies the stated errors, to see the test fail; --measure prints errors and times instead of comparing.
+ */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #include <math.h>
 #include <stdint.h>
@@ -42,8 +43,10 @@ static void *room(size_t n, size_t size) {
 }
 
 static void put(void *at, sc_dtype dtype, size_t i, double v) {
-  if (dtype == SC_FLOAT32) ((float *)at)[i] = (float)v;
-  else ((double *)at)[i] = v;
+  if (dtype == SC_FLOAT32)
+    ((float *)at)[i] = (float)v;
+  else
+    ((double *)at)[i] = v;
 }
 
 static double get(const void *at, sc_dtype dtype, size_t i) {
@@ -56,7 +59,8 @@ static int arity_of(int op) {
 
 static void prepare(sample *s, int op, sc_dtype dtype, size_t n) {
   bool two = arity_of(op) == 2, both = op == SCI_VECTOR_SINCOS;
-  *s = (sample){.op = op, .dtype = dtype, .n = n, .x = room(n, sizeof(double)), .y = two ? room(n, sizeof(double)) : NULL};
+  *s = (sample){
+      .op = op, .dtype = dtype, .n = n, .x = room(n, sizeof(double)), .y = two ? room(n, sizeof(double)) : NULL};
   make_points(op, dtype, n, s->x, s->y);
   for (int k = 0; k < 2; k++) {
     s->in[k] = room(n, sizeof(double));
@@ -165,10 +169,14 @@ static void check_operation(int op, sc_dtype dtype, const setting *set, tally *t
 int main(int argc, char **argv) {
   setting set = {.points = 4096, .scale = 1};
   for (int i = 1; i < argc; i++) {
-    if (!strcmp(argv[i], "--points") && i + 1 < argc) set.points = (strtoul(argv[++i], NULL, 10) + 15) / 16 * 16;
-    else if (!strcmp(argv[i], "--scale") && i + 1 < argc) set.scale = strtod(argv[++i], NULL);
-    else if (!strcmp(argv[i], "--measure")) set.measure = true;
-    else set.only = argv[i];
+    if (!strcmp(argv[i], "--points") && i + 1 < argc)
+      set.points = (strtoul(argv[++i], NULL, 10) + 15) / 16 * 16;
+    else if (!strcmp(argv[i], "--scale") && i + 1 < argc)
+      set.scale = strtod(argv[++i], NULL);
+    else if (!strcmp(argv[i], "--measure"))
+      set.measure = true;
+    else
+      set.only = argv[i];
   }
   tally t = {0};
   for (int op = 0; op < SCI_VECTOR_OPS; op++) {
@@ -177,8 +185,8 @@ int main(int argc, char **argv) {
     check_operation(op, SC_FLOAT64, &set, &t);
     check_operation(op, SC_FLOAT32, &set, &t);
   }
-  printf("%s%zu routines checked, %zu wrong; not installed here: %zu; skipped, this processor cannot run them: %zu\n", set.measure ? "# " : "",
-         t.checked, t.failed, t.absent, t.cannot);
+  printf("%s%zu routines checked, %zu wrong; not installed here: %zu; skipped, this processor cannot run them: %zu\n",
+         set.measure ? "# " : "", t.checked, t.failed, t.absent, t.cannot);
   if (!t.checked && !set.only) return 77;
   return t.failed ? 1 : 0;
 }

@@ -84,7 +84,9 @@ static double one_argument(int op, bool is_float, uint64_t *s, size_t i) {
   case 1: return sign(s, exp2(between(s, -40, 20)));
   case 2: return between(s, lo, hi);
   default:
-    if (is_trigonometric(op)) return sign(s, (floor(exp2(between(s, 0, 30))) + (double)(next(s) & 1)) * 1.57079632679489661923 * (1 + exp2(between(s, -60, -10))));
+    if (is_trigonometric(op))
+      return sign(s, (floor(exp2(between(s, 0, 30))) + (double)(next(s) & 1)) * 1.57079632679489661923 *
+                         (1 + exp2(between(s, -60, -10))));
     return sign(s, r.hard + sign(s, exp2(between(s, -56, 0))));
   }
 }
@@ -99,7 +101,8 @@ static void two_for_pow(bool is_float, uint64_t *s, size_t i, double *x, double 
   default: *x = sign(s, floor(between(s, 1, 40)) / 2); break;
   }
   double log2x = log2(fabs(*x));
-  *y = i % 8 == 4 ? random_bits(s, is_float) : between(s, -most, most) / (log2x == 0 || isnan(log2x) || isinf(log2x) ? 1 : log2x);
+  *y = i % 8 == 4 ? random_bits(s, is_float)
+                  : between(s, -most, most) / (log2x == 0 || isnan(log2x) || isinf(log2x) ? 1 : log2x);
   if (i % 4 == 3) *y = floor(*y);
 }
 
@@ -113,14 +116,18 @@ static void two_arguments(int op, bool is_float, uint64_t *s, size_t i, double *
   case 0: *y = random_bits(s, is_float); break;
   case 1: *y = sign(s, exp2(between(s, -20, 20))); break;
   case 2: *y = sign(s, *x * exp2(between(s, -2, 2))); break;
-  default: *x = sign(s, exp2(between(s, is_float ? -149 : -1074, is_float ? 127 : 1023))), *y = *x * exp2(between(s, -60, 60)); break;
+  default:
+    *x = sign(s, exp2(between(s, is_float ? -149 : -1074, is_float ? 127 : 1023))), *y = *x * exp2(between(s, -60, 60));
+    break;
   }
 }
 
-static const double edges[] = {0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 1e300, -1e300, 710.0, -745.0, 1e-300, 4e18, 1e9 + 1, INFINITY, -INFINITY, NAN};
+static const double edges[] = {0.0,   -0.0,   1.0,   -1.0,   0.5,    -0.5, 2.0,     -2.0,     3.0,       -3.0,
+                               1e300, -1e300, 710.0, -745.0, 1e-300, 4e18, 1e9 + 1, INFINITY, -INFINITY, NAN};
 
 static double largest(bool is_float, int i) {
-  static const double of_double[] = {0x1.fffffffffffffp1023, 0x1p-1074, 0x1p-1022, 0x1.ffffffffffffep-1023, 1 + 0x1p-52, 1 - 0x1p-53};
+  static const double of_double[] = {0x1.fffffffffffffp1023,  0x1p-1074,   0x1p-1022,
+                                     0x1.ffffffffffffep-1023, 1 + 0x1p-52, 1 - 0x1p-53};
   static const double of_float[] = {0x1.fffffep127, 0x1p-149, 0x1p-126, 0x1.fffffcp-127, 1 + 0x1p-23, 1 - 0x1p-24};
   return is_float ? of_float[i] : of_double[i];
 }

@@ -14,10 +14,10 @@ static void evaluate(int op, mpfr_t r, mpfr_t x, mpfr_t y) {
   case SCI_OP_atan2: mpfr_atan2(r, x, y, MPFR_RNDN); return;
 #define UNARY(name)                                                                                                    \
   case SCI_OP_##name: mpfr_##name(r, x, MPFR_RNDN); return;
-    UNARY(sin) UNARY(cos) UNARY(tan) UNARY(asin) UNARY(acos) UNARY(atan) UNARY(sinh) UNARY(cosh) UNARY(tanh) UNARY(asinh)
-    UNARY(acosh) UNARY(atanh) UNARY(exp) UNARY(exp2) UNARY(expm1) UNARY(log) UNARY(log2) UNARY(log10) UNARY(log1p) UNARY(cbrt)
-    UNARY(erf) UNARY(erfc)
-  default: mpfr_set_nan(r);
+    UNARY(sin)
+    UNARY(cos) UNARY(tan) UNARY(asin) UNARY(acos) UNARY(atan) UNARY(sinh) UNARY(cosh) UNARY(tanh) UNARY(asinh)
+        UNARY(acosh) UNARY(atanh) UNARY(exp) UNARY(exp2) UNARY(expm1) UNARY(log) UNARY(log2) UNARY(log10) UNARY(log1p)
+            UNARY(cbrt) UNARY(erf) UNARY(erfc) default : mpfr_set_nan(r);
   }
 }
 
@@ -56,8 +56,8 @@ exact exact_value(int op, sc_dtype dtype, double a, double b) {
   return v;
 }
 
-/* An infinity in the place of a number counts as the number that would follow the largest: whether a result next to that overflows is a matter
- * of the last place too. */
+/* An infinity in the place of a number counts as the number that would follow the largest: whether a result next to
+ * that overflows is a matter of the last place too. */
 double error_of(sc_dtype dtype, double got, exact want) {
   int digits = dtype == SC_FLOAT32 ? 24 : 53, top = dtype == SC_FLOAT32 ? 128 : 1024;
   if (isnan(got) || isnan(want.rounded)) return isnan(got) && isnan(want.rounded) ? 0 : INFINITY;

@@ -9,8 +9,9 @@
 
 /* ---- points.c: arguments over a function's whole domain ---- */
 
-/* Fills x (and y for two operands) with n arguments: edges first, then a mixture of random bits, the range where the function is interesting,
- * and neighbourhoods of its hard points. The first n are the same for every larger n. Floats are exact in doubles. */
+/* Fills x (and y for two operands) with n arguments: edges first, then a mixture of random bits, the range where the
+ * function is interesting, and neighbourhoods of its hard points. The first n are the same for every larger n. Floats
+ * are exact in doubles. */
 void make_points(int op, sc_dtype dtype, size_t n, double *x, double *y);
 
 /* ---- reference.c: what is exact ---- */
@@ -27,7 +28,7 @@ double error_of(sc_dtype dtype, double got, exact want);
 
 bool can_run(const sci_vector_routine *r);
 /* Calls the routine on n elements (a multiple of its lanes) of `dtype`; two results for a sincos. */
-void call_routine(const sci_vector_routine *r, void (*address)(void), sc_dtype dtype, int op, size_t n, const void *x, const void *y, void *out,
-                  void *out2);
+void call_routine(const sci_vector_routine *r, void (*address)(void), sc_dtype dtype, int op, size_t n, const void *x,
+                  const void *y, void *out, void *out2);
 
 #endif

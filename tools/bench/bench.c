@@ -210,8 +210,8 @@ typedef struct files {
 } files;
 
 static bool take_option(settings *s, files *f, const char *name, const char *value) {
-  if (!strcmp(name, "--format") && (!strcmp(value, "json") || !strcmp(value, "table") || !strcmp(value, "markdown") ||
-                                    !strcmp(value, "profile"))) {
+  if (!strcmp(name, "--format") &&
+      (!strcmp(value, "json") || !strcmp(value, "table") || !strcmp(value, "markdown") || !strcmp(value, "profile"))) {
     s->json = value[0] == 'j';
     s->profile = value[0] == 'p';
     s->markdown = value[0] == 'm' || s->profile;

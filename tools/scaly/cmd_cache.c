@@ -56,9 +56,12 @@ static int act(sc_context *cx, const char *word, const char *dir, int64_t bytes,
     report_context(cx);
     return EXIT_ENVIRONMENT;
   }
-  if (verify) printf("%" PRId64 " entries, %" PRId64 " damaged\n", s.entries, s.damaged);
-  else if (prune || clear) printf("removed %" PRId64 ", left %" PRId64 " entries of %" PRId64 " bytes\n", s.removed, s.entries, s.bytes);
-  else return print_info(dir, &s);
+  if (verify)
+    printf("%" PRId64 " entries, %" PRId64 " damaged\n", s.entries, s.damaged);
+  else if (prune || clear)
+    printf("removed %" PRId64 ", left %" PRId64 " entries of %" PRId64 " bytes\n", s.removed, s.entries, s.bytes);
+  else
+    return print_info(dir, &s);
   return verify && s.damaged ? EXIT_INPUT : EXIT_OK;
 }
 
@@ -70,7 +73,8 @@ static int cache(const arguments *args) {
   if (!words[at]) return usage_error("cache", "there is no \"%s\"; there are info, verify, prune and clear", word);
   int64_t bytes, age;
   if (!read_limits(args, &bytes, &age)) return EXIT_USAGE;
-  if (strcmp(word, "prune") && (bytes >= 0 || age >= 0)) return usage_error("cache", "--max-size and --max-age belong to prune");
+  if (strcmp(word, "prune") && (bytes >= 0 || age >= 0))
+    return usage_error("cache", "--max-size and --max-age belong to prune");
   const char *dir = cache_root();
   if (!sc_cache_available()) {
     complain("this build has no cache (it needs nettle and zlib; Debian: nettle-dev, zlib1g-dev)");

@@ -23,5 +23,6 @@ static int check(const arguments *args) {
 
 static const option_spec options[] = {{0}};
 const command_spec command_check = {
-    "check", "FILE.c", "Checks an exported module: compiles cleanly, and source and header agree.", NULL, options, check,
+    "check", "FILE.c", "Checks an exported module: compiles cleanly, and source and header agree.",
+    NULL,    options,  check,
 };

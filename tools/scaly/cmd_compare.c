@@ -30,7 +30,8 @@ typedef struct way {
 static sc_kernel *compile_with(const comparison *c, const way *w) {
   sc_jit_options jit = {.lower = &c->lower, .tier = w->level};
   bool plain = w->compiler && !strcmp(w->compiler[0], "tcc"); /* has no vectors */
-  sc_cc_options cc = {.compiler = w->compiler, .flags = w->flags, .dialect = plain ? SC_DIALECT_C : SC_DIALECT_GNU, .lower = &c->lower};
+  sc_cc_options cc = {
+      .compiler = w->compiler, .flags = w->flags, .dialect = plain ? SC_DIALECT_C : SC_DIALECT_GNU, .lower = &c->lower};
   const sc_function *f = c->model.function;
   if (f) return w->compiler ? sc_compile_cc(f, &cc) : sc_jit(f, &jit);
   sc_program *p = model_lower(&c->model, &c->lower);
@@ -111,7 +112,8 @@ static void **widen_list(void **list, size_t n, size_t wanted) {
 static size_t workspace_of(const comparison *c, const foreign *m) {
   size_t most = 1 << 18;
   for (size_t i = 0; i < c->n; i++)
-    if (c->rows[i].kernel && sc_kernel_workspace_bytes(c->rows[i].kernel) > most) most = sc_kernel_workspace_bytes(c->rows[i].kernel);
+    if (c->rows[i].kernel && sc_kernel_workspace_bytes(c->rows[i].kernel) > most)
+      most = sc_kernel_workspace_bytes(c->rows[i].kernel);
   return m->w_bytes ? m->w_bytes : 4 * most;
 }
 

@@ -13,7 +13,8 @@ static bool apply_triple(const arguments *args, bool emits, const char **cpu) {
     const char *begins;
     sc_isa first, last;
     const char *least;
-  } kinds[] = {{"x86_64", SC_ISA_X86_64, SC_ISA_X86_64_V4, "x86-64"}, {"aarch64", SC_ISA_ARMV8_A, SC_ISA_ARMV8_A, "armv8-a"}};
+  } kinds[] = {{"x86_64", SC_ISA_X86_64, SC_ISA_X86_64_V4, "x86-64"},
+               {"aarch64", SC_ISA_ARMV8_A, SC_ISA_ARMV8_A, "armv8-a"}};
   const char *triple = option_value(args, "triple");
   if (!triple) return true;
   if (!emits) return usage_error(args->command, "--triple goes with --emit"), false;
@@ -30,8 +31,9 @@ static bool apply_triple(const arguments *args, bool emits, const char **cpu) {
 static int export(const arguments *args) {
   static const char *const lanes[] = {"auto", "1", "2", "4", "8", NULL}, *const dialects[] = {"gnu", "c", NULL},
                            *const roundings[] = {"default", "strict", NULL}, *const langs[] = {"c", "cpp", NULL},
-                           *const casadis[] = {"off", "on", "derivatives", NULL},
-                           *const emits[] = {"c", "obj", "asm", "llvm", "bc", NULL};
+                           *const casadis[] = {"off", "on", "derivatives", NULL}, *const emits[] = {"c",   "obj",
+                                                                                                    "asm", "llvm",
+                                                                                                    "bc",  NULL};
   static const sc_emit emit_values[] = {SC_EMIT_OBJ, SC_EMIT_OBJ, SC_EMIT_ASM, SC_EMIT_LLVM, SC_EMIT_BITCODE};
   static const sc_lanes lane_values[] = {SC_LANES_AUTO, SC_LANES_1, SC_LANES_2, SC_LANES_4, SC_LANES_8};
   int lane = option_choice(args, "lanes", lanes, 0);
@@ -61,7 +63,8 @@ static int export(const arguments *args) {
   if (code != EXIT_OK) return code;
   sc_module *module;
   if (emit)
-    module = m.program ? sc_render_llvm_program(m.program, &c, emit_values[emit], NULL) : sc_render_llvm(m.function, &c, emit_values[emit], NULL);
+    module = m.program ? sc_render_llvm_program(m.program, &c, emit_values[emit], NULL)
+                       : sc_render_llvm(m.function, &c, emit_values[emit], NULL);
   else
     module = m.program ? sc_render_c_program(m.program, &c) : sc_render_c(m.function, &c);
   if (module && sc_module_write(module, folder) == SC_OK) {
@@ -91,9 +94,11 @@ static const option_spec options[] = {
     VECTOR_LIBM_OPTION("none"),
     VECTOR_ACCURACY_OPTION,
     {"emit", 0, "KIND", "c (default), or through LLVM, with the same header: obj, asm, llvm, bc."},
-    {"triple", 0, "TRIPLE", "With --emit: the machine, x86_64-linux-gnu or aarch64-linux-gnu. Default: that\nof --cpu, else this one."},
+    {"triple", 0, "TRIPLE",
+     "With --emit: the machine, x86_64-linux-gnu or aarch64-linux-gnu. Default: that\nof --cpu, else this one."},
     {"casadi", 0, "MODE",
-     "off (default), on (the queries of CasADi external functions; matrices\ncolumn-major) or derivatives (with jac_F, fwd1_F "
+     "off (default), on (the queries of CasADi external functions; matrices\ncolumn-major) or derivatives (with jac_F, "
+     "fwd1_F "
      "and adj1_F)."},
     {"prefix", 0, "PREFIX", "Put before every external symbol and macro."},
     {"untyped", 0, NULL, "Leave the typed buffers and the _call helper out of the header."},

@@ -30,7 +30,8 @@ static int call_and_write(sc_kernel *k, void **in, value_format format) {
 static bool read_jit_options(const arguments *args, sc_jit_options *out) {
   static const char *const tiers[] = {"auto", "fast", "best", NULL};
   int tier = option_choice(args, "tier", tiers, SC_TIER_AUTO);
-  *out = (sc_jit_options){.tier = (sc_tier)tier, .cache_dir = sc_cache_available() ? cache_root() : NULL,
+  *out = (sc_jit_options){.tier = (sc_tier)tier,
+                          .cache_dir = sc_cache_available() ? cache_root() : NULL,
                           .rebuild = option_given(args, "rebuild")};
   return tier >= 0;
 }

@@ -58,8 +58,10 @@ static void print_vector_math(void) {
   bool any = false;
   for (int i = 0; i < 2; i++) {
     const char *version = sc_vector_library_version(libraries[i][0]);
-    if (version) printf("%-8s vector math, version %s\n", libraries[i][0], version);
-    else printf("%-8s vector math missing (%s)\n", libraries[i][0], libraries[i][1]);
+    if (version)
+      printf("%-8s vector math, version %s\n", libraries[i][0], version);
+    else
+      printf("%-8s vector math missing (%s)\n", libraries[i][0], libraries[i][1]);
     any |= version != NULL;
   }
   if (!any || !widest(SC_FLOAT64)) return;

@@ -7,9 +7,8 @@
 #include "tools/scaly/commands.h"
 #include "tools/scaly/report.h"
 
-static const command_spec *const commands[] = {&command_run,  &command_export, &command_compare,
-                                               &command_show, &command_verify, &command_check,
-                                               &command_cache, &command_toolchain};
+static const command_spec *const commands[] = {&command_run,    &command_export, &command_compare, &command_show,
+                                               &command_verify, &command_check,  &command_cache,   &command_toolchain};
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_usage(FILE *to) {

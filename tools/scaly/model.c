@@ -35,7 +35,8 @@ static bool read_requests(model *m, const arguments *args) {
   return true;
 }
 
-static bool parse_functions(model *m, const char *text, size_t size, const char *name, const arguments *args, bool derive) {
+static bool parse_functions(model *m, const char *text, size_t size, const char *name, const arguments *args,
+                            bool derive) {
   sc_module_text *module = sc_parse(m->cx, text, size, m->file);
   if (!module) return false;
   m->function = sc_module_text_find(module, name);

@@ -1,5 +1,5 @@
-/* A loader of CasADi external functions, symbol by symbol, for one width of casadi_int: INT, with LOADER(name) naming its functions. Included
- * once per width. */
+/* A loader of CasADi external functions, symbol by symbol, for one width of casadi_int: INT, with LOADER(name) naming
+ * its functions. Included once per width. */
 #include "tests/abi/casadi/loader_common.h"
 
 typedef struct LOADER(entry) {
@@ -40,7 +40,8 @@ static sparsity LOADER(pattern)(const char *what, const INT *p) {
   check(p != NULL, "%s: no pattern", what);
   sparsity s = {.nrow = p[0], .ncol = p[1]};
   const INT *colptr = p + 2, *rowind = colptr + s.ncol + 1;
-  check(s.nrow >= 0 && s.ncol >= 0 && colptr[0] == 0, "%s: a pattern begins with %lld %lld %lld", what, (long long)p[0], (long long)p[1], (long long)p[2]);
+  check(s.nrow >= 0 && s.ncol >= 0 && colptr[0] == 0, "%s: a pattern begins with %lld %lld %lld", what, (long long)p[0],
+        (long long)p[1], (long long)p[2]);
   s.nnz = colptr[s.ncol];
   s.row = room((size_t)s.nnz * sizeof *s.row);
   s.col = room((size_t)s.nnz * sizeof *s.col);
@@ -57,7 +58,7 @@ static sparsity LOADER(pattern)(const char *what, const INT *p) {
 }
 
 /* What the queries say. */
-static described LOADER(describe)(const LOADER(entry) *e) {
+static described LOADER(describe)(const LOADER(entry) * e) {
   described d = {.name = e->name, .n_in = (size_t)e->n_in(), .n_out = (size_t)e->n_out()};
   d.ports = room((d.n_in + d.n_out) * sizeof *d.ports);
   for (size_t i = 0; i < d.n_in + d.n_out; i++) {
@@ -67,19 +68,21 @@ static described LOADER(describe)(const LOADER(entry) *e) {
     d.ports[i].s = LOADER(pattern)(d.ports[i].name, (i < d.n_in ? e->sparsity_in : e->sparsity_out)(k));
     if (i < d.n_in) check(e->default_in(k) == 0, "%s: a default that is not zero", e->name);
   }
-  check(!e->name_in((INT)d.n_in) && !e->name_out(-1) && !e->sparsity_in(-1) && !e->sparsity_out((INT)d.n_out), "%s: an index out of range has an answer",
-        e->name);
+  check(!e->name_in((INT)d.n_in) && !e->name_out(-1) && !e->sparsity_in(-1) && !e->sparsity_out((INT)d.n_out),
+        "%s: an index out of range has an answer", e->name);
   return d;
 }
 
 /* Evaluates as a loader does: vectors sized by the queries, memory checked out, room behind every vector guarded. */
-static void LOADER(eval)(const LOADER(entry) *e, const described *d, const double *const *in, double *const *out) {
+static void LOADER(eval)(const LOADER(entry) * e, const described *d, const double *const *in, double *const *out) {
   INT arg = -1, res = -1, iw = -1, w = -1, bytes[4] = {-1, -1, -1, -1};
-  check(e->work(&arg, &res, &iw, &w) == 0 && e->work_bytes(&bytes[0], &bytes[1], &bytes[2], &bytes[3]) == 0, "%s: work fails", e->name);
+  check(e->work(&arg, &res, &iw, &w) == 0 && e->work_bytes(&bytes[0], &bytes[1], &bytes[2], &bytes[3]) == 0,
+        "%s: work fails", e->name);
   check(e->work(NULL, NULL, NULL, NULL) == 0, "%s: work wants every answer read", e->name);
   check(arg >= (INT)d->n_in && res >= (INT)d->n_out && iw >= 0 && w >= 0, "%s: work says too little", e->name);
-  check((size_t)bytes[0] == (size_t)arg * sizeof(double *) && (size_t)bytes[1] == (size_t)res * sizeof(double *) && (size_t)bytes[2] == (size_t)iw * sizeof(INT) &&
-            (size_t)bytes[3] == (size_t)w * sizeof(double), "%s: work and work_bytes differ", e->name);
+  check((size_t)bytes[0] == (size_t)arg * sizeof(double *) && (size_t)bytes[1] == (size_t)res * sizeof(double *) &&
+            (size_t)bytes[2] == (size_t)iw * sizeof(INT) && (size_t)bytes[3] == (size_t)w * sizeof(double),
+        "%s: work and work_bytes differ", e->name);
   const double **args = room((size_t)arg * sizeof *args);
   double **results = room((size_t)res * sizeof *results), *work = room(((size_t)w + 1) * sizeof *work);
   INT *ints = room((size_t)iw * sizeof *ints);

@@ -23,7 +23,7 @@ typedef struct described {
   struct {
     const char *name;
     sparsity s;
-  } *ports; /* inputs, then outputs */
+  } * ports; /* inputs, then outputs */
 } described;
 
 typedef struct vectors {

@@ -1,8 +1,8 @@
 /* CasADi modules under a loader.
  *
  *   abi_casadi write CASES FOLDER PREFIX            exports every function of the file with its derivatives
- *   abi_casadi load CASES FOLDER PREFIX BITS        opens FOLDER/NAME.so for each and compares with the reference evaluator
- *   abi_casadi refuse                               what has no form there is refused, with a reason */
+ *   abi_casadi load CASES FOLDER PREFIX BITS        opens FOLDER/NAME.so for each and compares with the reference
+ * evaluator abi_casadi refuse                               what has no form there is refused, with a reason */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdarg.h>
@@ -88,7 +88,8 @@ static double *evaluate(const expectation *x, const sc_function *g, size_t outpu
     double *rows = in[i] = room((size_t)elements(x, i) * sizeof(double));
     for (long long k = 0; k < elements(x, i); k++) rows[k] = x->value[i][by_columns(x, i, k)];
   }
-  for (size_t o = 0; o < sc_function_output_count(g); o++) out[o] = room((size_t)sc_expr_size(sc_function_output(g, o)) * sizeof(double));
+  for (size_t o = 0; o < sc_function_output_count(g); o++)
+    out[o] = room((size_t)sc_expr_size(sc_function_output(g, o)) * sizeof(double));
   ora_eval_function(g, (const void *const *)in, out);
   double *result = out[output];
   for (size_t i = 0; i < x->n_in; i++) free(in[i]);
@@ -101,10 +102,12 @@ static double *evaluate(const expectation *x, const sc_function *g, size_t outpu
 
 static double *expected_jacobian(const expectation *x, size_t output, size_t input) {
   size_t port = x->n_in + output;
-  long long rows = elements(x, port), cols = elements(x, input), stored = sc_expr_size(sc_function_output(x->f, output));
+  long long rows = elements(x, port), cols = elements(x, input),
+            stored = sc_expr_size(sc_function_output(x->f, output));
   double *j = room((size_t)(rows * cols) * sizeof *j);
   if (!sc_expr_diff(sc_function_input(x->f, input)) || !rows || !cols) return j;
-  sc_function *g = sc_jacobian((sc_function *)(uintptr_t)x->f, sc_function_output_name(x->f, output), sc_function_input_name(x->f, input), NULL);
+  sc_function *g = sc_jacobian((sc_function *)(uintptr_t)x->f, sc_function_output_name(x->f, output),
+                               sc_function_input_name(x->f, input), NULL);
   check(g != NULL, "%s: no Jacobian", sc_function_name(x->f));
   double *dense = evaluate(x, g, 0);
   for (long long r = 0; r < stored; r++)
@@ -120,10 +123,12 @@ static expectation expect(const sc_function *f) {
   x.jacobian = room(x.n_in * x.n_out * sizeof *x.jacobian);
   fill_shapes(&x);
   for (size_t i = 0; i < x.n_in; i++)
-    for (long long k = 0; k < elements(&x, i); k++) x.value[i][k] = (double)((k * 37 + (long long)i * 11 + 5) % 23 - 11) / 8;
+    for (long long k = 0; k < elements(&x, i); k++)
+      x.value[i][k] = (double)((k * 37 + (long long)i * 11 + 5) % 23 - 11) / 8;
   for (size_t o = 0; o < x.n_out; o++) {
     double *stored = evaluate(&x, f, o);
-    for (long long k = 0; k < sc_expr_size(sc_function_output(f, o)); k++) x.value[x.n_in + o][place(&x, x.n_in + o, k)] = stored[k];
+    for (long long k = 0; k < sc_expr_size(sc_function_output(f, o)); k++)
+      x.value[x.n_in + o][place(&x, x.n_in + o, k)] = stored[k];
     free(stored);
     for (size_t i = 0; i < x.n_in; i++) x.jacobian[o * x.n_in + i] = expected_jacobian(&x, o, i);
   }
@@ -160,20 +165,23 @@ static const char *source_name(const expectation *x, size_t port) {
 
 static void check_shape(const described *d, size_t i, long long nrow, long long ncol) {
   const sparsity *s = &d->ports[i].s;
-  check(s->nrow == nrow && s->ncol == ncol, "%s: %s is %lld by %lld, not %lld by %lld", d->name, d->ports[i].name, s->nrow, s->ncol, nrow, ncol);
+  check(s->nrow == nrow && s->ncol == ncol, "%s: %s is %lld by %lld, not %lld by %lld", d->name, d->ports[i].name,
+        s->nrow, s->ncol, nrow, ncol);
 }
 
 static void check_name(const described *d, size_t i, const char *before, const char *name) {
   const char *got = d->ports[i].name;
   size_t n = strlen(before);
-  check(!strncmp(got, before, n) && !strcmp(got + n, name), "%s: port %zu is called %s, not %s%s", d->name, i, got, before, name);
+  check(!strncmp(got, before, n) && !strcmp(got + n, name), "%s: port %zu is called %s, not %s%s", d->name, i, got,
+        before, name);
 }
 
 void check_ports(const described *d, int kind, const expectation *x) {
   static const char *const results[] = {"", "", "fwd_", "adj_"};
   size_t n_in = x->n_in + (kind ? x->n_out : 0) + (kind == FORWARD ? x->n_in : kind == REVERSE ? x->n_out : 0);
   size_t n_out = kind == JACOBIAN ? x->n_in * x->n_out : kind == REVERSE ? x->n_in : x->n_out;
-  check(d->n_in == n_in && d->n_out == n_out, "%s: %zu inputs and %zu outputs, not %zu and %zu", d->name, d->n_in, d->n_out, n_in, n_out);
+  check(d->n_in == n_in && d->n_out == n_out, "%s: %zu inputs and %zu outputs, not %zu and %zu", d->name, d->n_in,
+        d->n_out, n_in, n_out);
   for (size_t i = 0; i < n_in; i++) {
     const char *before;
     size_t port = meaning(x, kind, i, &before);
@@ -237,7 +245,8 @@ static double expected_element(const expectation *x, int kind, size_t output, lo
   }
   case FORWARD:
     for (size_t i = 0; i < x->n_in; i++)
-      for (long long c = 0; c < elements(x, i); c++) sum += x->jacobian[output * x->n_in + i][at * elements(x, i) + c] * seed(i, c);
+      for (long long c = 0; c < elements(x, i); c++)
+        sum += x->jacobian[output * x->n_in + i][at * elements(x, i) + c] * seed(i, c);
     return sum;
   default:
     for (size_t o = 0; o < x->n_out; o++)
@@ -254,8 +263,8 @@ void check_results(const described *d, int kind, const expectation *x, const vec
     for (long long k = 0; k < s->nnz; k++) dense[at_column_major(s, k)] = v->out[o][k];
     for (long long at = 0; at < s->nrow * s->ncol; at++) {
       double want = expected_element(x, kind, o, at);
-      check(fabs(dense[at] - want) <= 1e-12 * (1 + fabs(want)), "%s: %s[%lld] is %.17g, not %.17g", d->name, d->ports[d->n_in + o].name, at,
-            dense[at], want);
+      check(fabs(dense[at] - want) <= 1e-12 * (1 + fabs(want)), "%s: %s[%lld] is %.17g, not %.17g", d->name,
+            d->ports[d->n_in + o].name, at, dense[at], want);
     }
     free(dense);
   }
@@ -264,7 +273,8 @@ void check_results(const described *d, int kind, const expectation *x, const vec
 void check_same(const described *d, const vectors *a, const vectors *b, size_t but) {
   for (size_t o = 0; o < d->n_out; o++) {
     size_t bytes = (size_t)d->ports[d->n_in + o].s.nnz * sizeof(double);
-    check(o == but || memcmp(a->out[o], b->out[o], bytes) == 0, "%s: %s changes with what is null", d->name, d->ports[d->n_in + o].name);
+    check(o == but || memcmp(a->out[o], b->out[o], bytes) == 0, "%s: %s changes with what is null", d->name,
+          d->ports[d->n_in + o].name);
   }
 }
 
@@ -356,7 +366,9 @@ static void refuse_all(void) {
   refused("expr.func @f(%x: tensor<3xfloat32>) -> (%y) { return sin(%x) }", "float32");
   refused("expr.func @f(%x: tensor<3xfloat64>) -> (%y) { return lt(%x, 1) }", "bool");
   refused("expr.func @f(%x: tensor<2x2x2xfloat64>) -> (%y) { return sum(%x) }", "rank 3");
-  refused("expr.func @f(%x: tensor<2xfloat64>) -> (%y: sparse<2x2xfloat64 csr rowptr=[0, 1, 2] colind=[0, 1]>) { return %x }", "csc");
+  refused("expr.func @f(%x: tensor<2xfloat64>) -> (%y: sparse<2x2xfloat64 csr rowptr=[0, 1, 2] colind=[0, 1]>) { "
+          "return %x }",
+          "csc");
   refused("expr.func @f(%x: tensor<float64>, %out_y: tensor<float64>) -> (%y) { return mul(%x, %out_y) }", "out_y");
 }
 

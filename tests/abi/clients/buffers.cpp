@@ -12,6 +12,7 @@ int main() {
   plant::workspace_t w;
   if (plant::call(A, x, y, j, w)) return 1;
   std::printf("%.12g %.12g\n", y(0), y(1));
-  for (std::size_t k = 0; k < j.size; k++) std::printf("%d %d %.12g\n", plant::spjac_y_x_rows[k], plant::spjac_y_x_cols[k], j[k]);
+  for (std::size_t k = 0; k < j.size; k++)
+    std::printf("%d %d %.12g\n", plant::spjac_y_x_rows[k], plant::spjac_y_x_cols[k], j[k]);
   return 0;
 }

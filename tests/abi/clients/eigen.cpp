@@ -1,4 +1,5 @@
-/* Eigen's maps over the raw pointers: a row-major matrix in, a compressed-column sparse matrix out, with the header's tables. */
+/* Eigen's maps over the raw pointers: a row-major matrix in, a compressed-column sparse matrix out, with the header's
+ * tables. */
 #include "plant.h"
 #include <Eigen/Dense>
 #include <Eigen/SparseCore>
@@ -15,7 +16,8 @@ int main() {
   if (plant(arg, res, nullptr, nullptr, 0)) return 1;
   std::printf("%.12g %.12g\n", y[0], y[1]);
   const Eigen::Map<const Eigen::SparseMatrix<double, Eigen::ColMajor, int32_t>> j(
-      plant_spjac_y_x_NROW, plant_spjac_y_x_NCOL, plant_spjac_y_x_NNZ, plant_spjac_y_x_colptr, plant_spjac_y_x_rowind, values.data());
+      plant_spjac_y_x_NROW, plant_spjac_y_x_NCOL, plant_spjac_y_x_NNZ, plant_spjac_y_x_colptr, plant_spjac_y_x_rowind,
+      values.data());
   for (int c = 0; c < j.outerSize(); c++)
     for (decltype(j)::InnerIterator it(j, c); it; ++it)
       std::printf("%d %d %.12g\n", static_cast<int>(it.row()), static_cast<int>(it.col()), it.value());

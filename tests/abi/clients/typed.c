@@ -10,6 +10,7 @@ int main(void) {
   plant_workspace_t w;
   if (plant_call(&A, &x, &y, &j, &w)) return 1;
   printf("%.12g %.12g\n", y.data[0], y.data[1]);
-  for (int k = 0; k < plant_spjac_y_x_NNZ; k++) printf("%d %d %.12g\n", plant_spjac_y_x_rows[k], plant_spjac_y_x_cols[k], j.data[k]);
+  for (int k = 0; k < plant_spjac_y_x_NNZ; k++)
+    printf("%d %d %.12g\n", plant_spjac_y_x_rows[k], plant_spjac_y_x_cols[k], j.data[k]);
   return 0;
 }

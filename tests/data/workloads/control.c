@@ -86,9 +86,10 @@ static sc_function *chain_stage(sc_context *cx, int64_t masses, int64_t nx) {
   sc_expr w = wl_vector(cx, "w", nx + 3 + nx), c = wl_vector(cx, "c", 5);
   chain_parts parts = {masses, chain_acceleration(cx), c};
   sc_expr next = wl_rk4(chain_rate, sc_span(w, 0, nx), sc_span(w, nx, nx + 3), sc_at(c, 4), &parts);
-  sc_function *stage = wl_stage(cx, "stage", SC_IN({"w", w, NULL}, {"c", c, NULL}), "r",
-                                sc_sub(next, sc_span(w, nx + 3, nx + 3 + nx)));
-  /* Short chains are worth straight-line code past the automatic budget: as loops, their Hessian's seeds multiply zeros. */
+  sc_function *stage =
+      wl_stage(cx, "stage", SC_IN({"w", w, NULL}, {"c", c, NULL}), "r", sc_sub(next, sc_span(w, nx + 3, nx + 3 + nx)));
+  /* Short chains are worth straight-line code past the automatic budget: as loops, their Hessian's seeds multiply
+   * zeros. */
   if (stage && masses <= 5) sc_function_set_hint(stage, SC_HINT_SCALAR);
   return stage;
 }
@@ -223,7 +224,8 @@ static sc_expr quad_rate(sc_expr x, sc_expr u, const void *user) {
 static sc_function *quad_stage(sc_context *cx) {
   sc_expr w = wl_vector(cx, "w", QUAD_STAGE + QUAD_X);
   sc_expr next = wl_rk4(quad_rate, sc_span(w, 0, QUAD_X), sc_span(w, QUAD_X, QUAD_STAGE), sc_scalar(cx, 0.05), NULL);
-  sc_function *stage = wl_stage(cx, "stage", SC_IN({"w", w, NULL}), "r", sc_sub(next, sc_span(w, QUAD_STAGE, QUAD_STAGE + QUAD_X)));
+  sc_function *stage =
+      wl_stage(cx, "stage", SC_IN({"w", w, NULL}), "r", sc_sub(next, sc_span(w, QUAD_STAGE, QUAD_STAGE + QUAD_X)));
   if (stage) sc_function_set_hint(stage, SC_HINT_SCALAR); /* its Hessian is past the automatic budget, as a chain's */
   return stage;
 }

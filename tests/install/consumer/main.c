@@ -1,4 +1,5 @@
-/* A program outside the tree that uses an installed Scaly: one function to C text and, where there is LLVM, to machine code. */
+/* A program outside the tree that uses an installed Scaly: one function to C text and, where there is LLVM, to machine
+ * code. */
 #include <scaly/scaly.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,6 +9,7 @@ int main() {
   f::znext_t next;
   f::spjac_znext_z_u_t values;
   if (f::call(z, u, next, values)) return 1;
-  for (std::size_t k = 0; k < values.size; k++) std::printf("(%d, %d) %g\n", f::spjac_znext_z_u_rows[k], f::spjac_znext_z_u_cols[k], values[k]);
+  for (std::size_t k = 0; k < values.size; k++)
+    std::printf("(%d, %d) %g\n", f::spjac_znext_z_u_rows[k], f::spjac_znext_z_u_cols[k], values[k]);
   return 0;
 }

@@ -1,4 +1,5 @@
-/* Owns the tests of the composite builders' derivatives: accurate to the second order, at both ends of the range and at kinks. */
+/* Owns the tests of the composite builders' derivatives: accurate to the second order, at both ends of the range and at
+ * kinks. */
 #include <criterion/criterion.h>
 #include <math.h>
 
@@ -23,7 +24,8 @@ static void end(void) {
 
 TestSuite(smooth, .init = begin, .fini = end);
 
-/* Element i of output 0 of f at the elements v of its one input, by folding; NaN where an operation is left to run time. */
+/* Element i of output 0 of f at the elements v of its one input, by folding; NaN where an operation is left to run
+ * time. */
 static double evaluate(const sc_function *f, const double *v, int64_t i) {
   sci_frame fr;
   volatile double result = NAN;
@@ -36,7 +38,8 @@ static double evaluate(const sc_function *f, const double *v, int64_t i) {
     const sci_type t = cx->types[n.type];
     cr_assert_leq(n.n_args, 16);
     for (uint32_t a = 0; a < n.n_args; a++) args[a] = value_of[sci_number(&o, sci_arg(cx, o.ids[k], a))];
-    value_of[k] = n.op == SCI_X_input ? sci_make_const(cx, SC_FLOAT64, t.rank, t.shape, v) : sci_remake(cx, o.ids[k], args);
+    value_of[k] =
+        n.op == SCI_X_input ? sci_make_const(cx, SC_FLOAT64, t.rank, t.shape, v) : sci_remake(cx, o.ids[k], args);
   }
   out = value_of[sci_number(&o, out)];
   sci_scalar s;
@@ -68,7 +71,8 @@ Test(smooth, sigmoid_and_softplus) {
   orders sigmoid = differentiate(x, sc_sigmoid(x)), softplus = differentiate(x, sc_softplus(x));
   for (int k = -2800; k <= 2800; k++) {
     double v = k * 0.25;
-    long double e = expl(-fabsl((long double)v)), one = 1, s = v < 0 ? e / (one + e) : one / (one + e), d = e / ((one + e) * (one + e));
+    long double e = expl(-fabsl((long double)v)), one = 1, s = v < 0 ? e / (one + e) : one / (one + e),
+                d = e / ((one + e) * (one + e));
     long double dd = d * (v < 0 ? one - e : e - one) / (one + e);
     near(evaluate(sigmoid.f, &v, 0), s, s, "sigmoid", v);
     near(evaluate(sigmoid.first, &v, 0), d, d, "sigmoid'", v);
@@ -110,7 +114,8 @@ Test(smooth, norm_2) {
 Test(smooth, the_rest) {
   sc_expr x = sc_input(cx, "x", SC_FLOAT64, 0, NULL);
   orders relu = differentiate(x, sc_relu(x)), poly = differentiate(x, sc_polyval((double[]){2, -3, 0, 5}, 4, x));
-  orders inverse = differentiate(x, sc_reciprocal(x)), clip = differentiate(x, sc_clip(x, sc_scalar(cx, -1), sc_scalar(cx, 1)));
+  orders inverse = differentiate(x, sc_reciprocal(x)),
+         clip = differentiate(x, sc_clip(x, sc_scalar(cx, -1), sc_scalar(cx, 1)));
   const double at[] = {-2, 0, 2};
   for (int i = 0; i < 3; i++) {
     double v = at[i];

@@ -1,4 +1,5 @@
-/* Owns the tests of the C renderer that need more than a golden text: options, determinism, size, and writing of files. */
+/* Owns the tests of the C renderer that need more than a golden text: options, determinism, size, and writing of files.
+ */
 #define _GNU_SOURCE /* mkdtemp */
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -42,15 +43,22 @@ Test(c, options) {
   const char *c = sc_module_source(m), *h = sc_module_header(m);
   cr_expect_str_eq(sc_module_name(m), "f");
   cr_expect_eq(strncmp(c, h, (size_t)(strstr(c, "*/") - c)), 0, "the same recipe opens both");
-  cr_expect(strstr(c, " * CPU baseline: generic\n * lanes=auto, dialect=gnu, vector_libm=none, reciprocal=off, rounding=default\n"));
+  cr_expect(strstr(
+      c, " * CPU baseline: generic\n * lanes=auto, dialect=gnu, vector_libm=none, reciprocal=off, rounding=default\n"));
   cr_expect(strstr(c, " * gcc -O3 -fno-math-errno -ffp-contract=off -fno-builtin-pow -fno-builtin-powf -c f.c\n"));
   cr_expect(strstr(c, " * Link with: -lm\n"));
   cr_expect(strstr(c, "#include \"f.h\"") && strstr(c, ", 0.1, "));
-  cr_expect(strstr(h, "int f(const void** arg, void** res, int* iw, void* w, int mem);") && strstr(h, "f_call(") && strstr(h, "f_SZ_W"));
+  cr_expect(strstr(h, "int f(const void** arg, void** res, int* iw, void* w, int mem);") && strstr(h, "f_call(") &&
+            strstr(h, "f_SZ_W"));
   sc_module_destroy(m);
 
-  m = sc_render_c(f, &(sc_c_options){.name = "g", .prefix = "lib_", .cpu = "x86-64-v3", .lanes = SC_LANES_4, .rounding = SC_ROUNDING_STRICT,
-                                     .untyped = true, .dialect = SC_DIALECT_C});
+  m = sc_render_c(f, &(sc_c_options){.name = "g",
+                                     .prefix = "lib_",
+                                     .cpu = "x86-64-v3",
+                                     .lanes = SC_LANES_4,
+                                     .rounding = SC_ROUNDING_STRICT,
+                                     .untyped = true,
+                                     .dialect = SC_DIALECT_C});
   cr_assert(m, "%s", sc_context_error(cx)->message);
   c = sc_module_source(m), h = sc_module_header(m);
   cr_expect_str_eq(sc_module_name(m), "g");
@@ -72,7 +80,8 @@ Test(c, options) {
   sc_context_destroy(cx);
 }
 
-/* Every preset's recipe is one that the compilers of its architecture can read; the same input gives the same bytes in any locale. */
+/* Every preset's recipe is one that the compilers of its architecture can read; the same input gives the same bytes in
+ * any locale. */
 Test(c, presets_and_determinism) {
   sc_context *cx = sc_context_create(NULL);
   sc_function *f = parse(cx, model);

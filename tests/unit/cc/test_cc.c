@@ -37,7 +37,10 @@ Test(cc, compiles) {
   static const char *const compilers[][2] = {{"cc", NULL}, {"gcc", NULL}, {"clang", NULL}, {"tcc", NULL}};
   static const char *const flags[] = {"-O1", "-g0", NULL};
   for (size_t i = 0; i < sizeof compilers / sizeof *compilers; i++) {
-    sc_cc_options o = {.compiler = compilers[i], .flags = i % 2 ? flags : NULL, .temp_dir = folder, .dialect = i == 3 ? SC_DIALECT_C : SC_DIALECT_GNU};
+    sc_cc_options o = {.compiler = compilers[i],
+                       .flags = i % 2 ? flags : NULL,
+                       .temp_dir = folder,
+                       .dialect = i == 3 ? SC_DIALECT_C : SC_DIALECT_GNU};
     sc_kernel *k = sc_compile_cc(f, &o);
     if (!k && sc_context_error(cx)->status == SC_ERR_UNAVAILABLE && i) {
       sc_context_clear_error(cx); /* that compiler is not installed here */
@@ -63,10 +66,11 @@ Test(cc, failures) {
   cr_assert(mkdtemp(folder));
   sc_context *cx = sc_context_create(NULL);
   sc_function *f = parse(cx);
-  static const char *const missing[] = {"no-such-compiler", NULL}, *const path[] = {"/nonexistent/cc", "-x", NULL}, *const folder_as_cc[] = {"/tmp", NULL},
-                    *const bad_flag[] = {"-fno-such-flag-exists", NULL}, *const no_object[] = {"true", NULL}, *const cc[] = {"cc", NULL},
-                    *const loud[] = {"sh", "-c", "echo the complaint >&2; echo and more; exit 3", NULL},
-                    *const killed[] = {"sh", "-c", "kill -9 $$", NULL};
+  static const char *const missing[] = {"no-such-compiler", NULL}, *const path[] = {"/nonexistent/cc", "-x", NULL},
+                           *const folder_as_cc[] = {"/tmp", NULL}, *const bad_flag[] = {"-fno-such-flag-exists", NULL},
+                           *const no_object[] = {"true", NULL}, *const cc[] = {"cc", NULL},
+                           *const loud[] = {"sh", "-c", "echo the complaint >&2; echo and more; exit 3", NULL},
+                           *const killed[] = {"sh", "-c", "kill -9 $$", NULL};
   const struct {
     const char *const *compiler, *const *flags;
     const char *temp_dir;

@@ -1,4 +1,5 @@
-/* Owns the tests of kernels as objects: what they tell, their references, their checks, workspaces of threads, and the plugin's absence. */
+/* Owns the tests of kernels as objects: what they tell, their references, their checks, workspaces of threads, and the
+ * plugin's absence. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <pthread.h>
@@ -16,30 +17,35 @@ static sc_program *program(sc_context *cx, const char *text) {
 }
 
 /* y = sum of x through a workspace, s = a sparse output's values. */
-static const char text[] = "prog.module @total {} {\n"
-                           "prog.input \"x\" : tensor<2x2xfloat64>\n"
-                           "prog.input \"none\" : tensor<0xfloat64>\n"
-                           "prog.output \"y\" : tensor<float64>\n"
-                           "prog.output \"s\" : sparse<2x3xfloat64 csc colptr=[0,1,1,2] rowind=[1,0]>\n"
-                           "prog.proc @total(%x: memref<4xfloat64>, %none: memref<0xfloat64>, %y: memref<1xfloat64 output>, "
-                           "%s: memref<2xfloat64 output>) {workspace=64, workspace_total=64} {\n"
-                           "prog.local %t : memref<4xfloat64> {workspace=0}\n"
-                           "prog.for %i = 0 to 4 step 1 {kind=independent} { prog.store prog.mul(prog.load %x[%i], 2), %t[%i] }\n"
-                           "prog.store prog.add(prog.add(prog.load %t[0], prog.load %t[1]), prog.add(prog.load %t[2], prog.load %t[3])), %y[0]\n"
-                           "prog.store prog.load %t[3], %s[0]\n"
-                           "prog.store prog.load %t[1], %s[1]\n} }";
+static const char text[] =
+    "prog.module @total {} {\n"
+    "prog.input \"x\" : tensor<2x2xfloat64>\n"
+    "prog.input \"none\" : tensor<0xfloat64>\n"
+    "prog.output \"y\" : tensor<float64>\n"
+    "prog.output \"s\" : sparse<2x3xfloat64 csc colptr=[0,1,1,2] rowind=[1,0]>\n"
+    "prog.proc @total(%x: memref<4xfloat64>, %none: memref<0xfloat64>, %y: memref<1xfloat64 output>, "
+    "%s: memref<2xfloat64 output>) {workspace=64, workspace_total=64} {\n"
+    "prog.local %t : memref<4xfloat64> {workspace=0}\n"
+    "prog.for %i = 0 to 4 step 1 {kind=independent} { prog.store prog.mul(prog.load %x[%i], 2), %t[%i] }\n"
+    "prog.store prog.add(prog.add(prog.load %t[0], prog.load %t[1]), prog.add(prog.load %t[2], prog.load %t[3])), "
+    "%y[0]\n"
+    "prog.store prog.load %t[3], %s[0]\n"
+    "prog.store prog.load %t[1], %s[1]\n} }";
 
 static void check_ports(const sc_kernel *k) {
   cr_assert_str_eq(sc_kernel_name(k), "total");
   cr_assert_eq(sc_kernel_input_count(k), 2);
   cr_assert_eq(sc_kernel_output_count(k), 2);
-  const sc_port *x = sc_kernel_input(k, 0), *none = sc_kernel_input(k, 1), *y = sc_kernel_output(k, 0), *s = sc_kernel_output(k, 1);
+  const sc_port *x = sc_kernel_input(k, 0), *none = sc_kernel_input(k, 1), *y = sc_kernel_output(k, 0),
+                *s = sc_kernel_output(k, 1);
   cr_assert(x && none && y && s);
-  cr_assert(!strcmp(x->name, "x") && x->dtype == SC_FLOAT64 && x->rank == 2 && x->shape[0] == 2 && x->shape[1] == 2 && x->count == 4);
+  cr_assert(!strcmp(x->name, "x") && x->dtype == SC_FLOAT64 && x->rank == 2 && x->shape[0] == 2 && x->shape[1] == 2 &&
+            x->count == 4);
   cr_assert(!strcmp(none->name, "none") && none->rank == 1 && none->count == 0 && !none->pattern);
   cr_assert(!strcmp(y->name, "y") && y->rank == 0 && y->count == 1);
   cr_assert(!strcmp(s->name, "s") && s->rank == 2 && s->shape[0] == 2 && s->shape[1] == 3 && s->count == 2);
-  cr_assert(s->pattern && s->pattern->layout == SC_CSC && s->pattern->outer[3] == 2 && s->pattern->inner[0] == 1 && s->pattern->inner[1] == 0);
+  cr_assert(s->pattern && s->pattern->layout == SC_CSC && s->pattern->outer[3] == 2 && s->pattern->inner[0] == 1 &&
+            s->pattern->inner[1] == 0);
   cr_assert_null(sc_kernel_input(k, 2));
   cr_assert_null(sc_kernel_output(k, 2));
   cr_assert_eq(sc_kernel_workspace_bytes(k), 64);
@@ -72,7 +78,8 @@ static void check_calls(sc_kernel *k) {
   cr_assert_eq(sc_kernel_call(k, arg, (void *[]){s + 2, s}, NULL), SC_KERNEL_SUCCESS);
   cr_assert_eq(sc_kernel_call(k, arg, (void *[]){s + 1, s}, NULL), SC_KERNEL_ERR_OVERLAP);
   cr_assert_eq(sc_kernel_call(k, arg, (void *[]){(char *)s + 15, s}, NULL), SC_KERNEL_ERR_OVERLAP);
-  cr_assert_eq(sc_kernel_call(k, (const void *[]){x, y}, res, NULL), SC_KERNEL_SUCCESS, "an input without values overlaps nothing");
+  cr_assert_eq(sc_kernel_call(k, (const void *[]){x, y}, res, NULL), SC_KERNEL_SUCCESS,
+               "an input without values overlaps nothing");
   cr_assert_eq(sc_kernel_call(k, arg, res, y - 2), SC_KERNEL_ERR_OVERLAP, "the workspace counts");
 }
 
@@ -86,7 +93,8 @@ static void *work(void *user) {
   worker *me = user;
   for (int i = 0; i < 2000; i++) {
     double x[4] = {me->start, i, 1, 1}, y = 0, s[2];
-    if (sc_kernel_call(me->k, (const void *[]){x, NULL}, (void *[]){&y, s}, NULL) || y != 2 * (me->start + i + 2)) me->failures++;
+    if (sc_kernel_call(me->k, (const void *[]){x, NULL}, (void *[]){&y, s}, NULL) || y != 2 * (me->start + i + 2))
+      me->failures++;
   }
   sc_kernel_release(me->k);
   return NULL;
@@ -135,7 +143,8 @@ Test(kernel, without_a_plugin) {
   cr_assert_null(sc_context_error(cx), "asking is no error");
   cr_assert_null(sc_jit_program(p, &nowhere));
   cr_assert_eq(sc_context_error(cx)->status, SC_ERR_UNAVAILABLE);
-  cr_assert(strstr(sc_context_error(cx)->message, "/nonexistent/dir/libscaly-llvm"), "%s", sc_context_error(cx)->message);
+  cr_assert(strstr(sc_context_error(cx)->message, "/nonexistent/dir/libscaly-llvm"), "%s",
+            sc_context_error(cx)->message);
   cr_assert(strstr(sc_context_error(cx)->message, "llvm-19-dev"));
   sc_context_clear_error(cx);
   cr_assert_null(sc_emit_llvm(p, SC_EMIT_LLVM, &nowhere, &size));

@@ -59,9 +59,16 @@ uint32_t rig_proc(rig *r, const char *name) {
   sci_local *locals = SCI_ARRAY(a, sci_local, r->n_locals);
   memcpy(params, r->params, (r->n_in + r->n_out) * sizeof *params);
   memcpy(locals, r->locals, r->n_locals * sizeof *locals);
-  *p = (sci_proc){.name = sci_strdup(a, name), .n_in = r->n_in, .n_out = r->n_out, .n_locals = r->n_locals, .params = params,
-                  .locals = locals, .body = sci_block_end(&r->b, r->s), .workspace_self = r->workspace_self,
-                  .workspace_total = r->workspace_total, .stack_self = r->stack_self};
+  *p = (sci_proc){.name = sci_strdup(a, name),
+                  .n_in = r->n_in,
+                  .n_out = r->n_out,
+                  .n_locals = r->n_locals,
+                  .params = params,
+                  .locals = locals,
+                  .body = sci_block_end(&r->b, r->s),
+                  .workspace_self = r->workspace_self,
+                  .workspace_total = r->workspace_total,
+                  .stack_self = r->stack_self};
   sci_vec_push(a, &r->procs, p);
   r->n_in = r->n_out = r->n_locals = 0;
   r->workspace_self = r->workspace_total = r->stack_self = 0;
@@ -76,7 +83,8 @@ void rig_ready(rig *r) {
   sci_port_info *ports = SCI_ZEROS(&r->s->arena, sci_port_info, entry->n_in + entry->n_out);
   for (uint32_t i = 0; i < entry->n_in + entry->n_out; i++) {
     const sci_buffer *b = &r->s->bufs[entry->params[i]];
-    ports[i] = (sci_port_info){.name = sci_asprintf(&r->s->arena, "p%u", i), .dtype = b->dtype, .rank = 1, .shape = {b->size}};
+    ports[i] =
+        (sci_port_info){.name = sci_asprintf(&r->s->arena, "p%u", i), .dtype = b->dtype, .rank = 1, .shape = {b->size}};
   }
   r->p->ports = ports;
   sci_program_check(r->p);

@@ -33,13 +33,14 @@ sci_buf rig_out(rig *r, sc_dtype dtype, int64_t size);
 sci_buf rig_local(rig *r, sc_dtype dtype, int64_t size, bool in_workspace, int64_t offset);
 uint32_t rig_proc(rig *r, const char *name); /* ends the procedure; its index */
 void rig_ready(rig *r);                      /* after the last procedure: the program, verified */
-/* Ways of making code: best or fast, placed by our own loader (fast code is direct where that is known) or linked by ORC. */
+/* Ways of making code: best or fast, placed by our own loader (fast code is direct where that is known) or linked by
+ * ORC. */
 enum { RIG_LINKED = 1, RIG_FAST = 2, RIG_WAYS = 4 };
 sc_status rig_try_way(rig *r, unsigned way, sci_code *out); /* diagnostics stay in r->env */
 sc_status rig_try(rig *r, sci_code *out);                   /* in each way by turns */
 sci_code rig_compile_way(rig *r, unsigned way);             /* asserts success */
 sci_code rig_compile(rig *r);
-void rig_end(rig *r);                        /* frees the program; kernels go on */
+void rig_end(rig *r); /* frees the program; kernels go on */
 
 static inline sci_val rig_load(rig *r, sci_buf buf, sci_val index) {
   return sci_emit_load(&r->b, r->s, buf, index, NULL);

@@ -1,5 +1,5 @@
-/* Owns the tests that compiling is linear in the size of the program, by what can be counted: operations, pieces and the largest of them, memory,
- * bytes of code. (Times are what the benchmark driver prints.) */
+/* Owns the tests that compiling is linear in the size of the program, by what can be counted: operations, pieces and
+ * the largest of them, memory, bytes of code. (Times are what the benchmark driver prints.) */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
-/* Owns the tests of the plugin's life: many kernels, many threads, forks, failures of LLVM, and its texts and objects. */
+/* Owns the tests of the plugin's life: many kernels, many threads, forks, failures of LLVM, and its texts and objects.
+ */
 #define _DEFAULT_SOURCE
 #include <criterion/criterion.h>
 #include <elf.h>
@@ -62,7 +63,8 @@ Test(llvm, kernels_come_and_go, .timeout = 600) {
   size_t after = mapped();
 #if !defined(__SANITIZE_ADDRESS__) /* which keeps what is freed */
   cr_assert(after < before + (2u << 20), "%zu bytes mapped before, %zu after", before, after);
-  cr_assert(mallinfo2().uordblks < held + (256u << 10), "%zu bytes allocated before, %zu after", held, mallinfo2().uordblks);
+  cr_assert(mallinfo2().uordblks < held + (256u << 10), "%zu bytes allocated before, %zu after", held,
+            mallinfo2().uordblks);
 #else
   (void)before, (void)held, (void)after;
 #endif
@@ -152,7 +154,9 @@ Test(llvm, texts_and_objects) {
     const char *target, *expect[2];
     sc_emit emit;
   } cases[] = {
-      {"x86-64-v3", {"define i32 @f(ptr %arg, ptr %res, ptr %iw, ptr %w, i32 %mem)", "call double @sin(double"}, SC_EMIT_LLVM},
+      {"x86-64-v3",
+       {"define i32 @f(ptr %arg, ptr %res, ptr %iw, ptr %w, i32 %mem)", "call double @sin(double"},
+       SC_EMIT_LLVM},
       {"x86-64-v3", {"frame-pointer\"=\"all\"", "prefer-no-gather"}, SC_EMIT_LLVM},
       {"x86-64-v3", {"\tcallq\tsin@PLT", "f:"}, SC_EMIT_ASM},
       {"neoverse-v2", {"\tbl\tsin", "\tfadd"}, SC_EMIT_ASM},

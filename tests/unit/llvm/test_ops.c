@@ -1,15 +1,50 @@
-/* Owns the test that every scalar operation compiles to what the table says, at the edges of every data type and on several processors. */
+/* Owns the test that every scalar operation compiles to what the table says, at the edges of every data type and on
+ * several processors. */
 #include <criterion/criterion.h>
 #include <float.h>
 #include <math.h>
 
 #include "rig.h"
 
-static const double floats[] = {0.0,     -0.0,     1.0,      -1.0,      0.5,     -0.5,    1.5,      -1.5,     2.5,       3.0,       0.49999999999999994,
-                                1e-300,  -1e-300,  0x1p-1074, 1e300,    -1e300,  0x1p31,  -0x1p31,  0x1.fffffffcp30, 0x1p63,   -0x1p63,
-                                0x1p62,  4503599627370497.0, 2251799813685249.5, 0x1p53,    0.1,     710.0,    -745.2,    7.25,      INFINITY,
-                                -INFINITY, NAN,    16777217.0, 8388609.5, 1e38,   -3.75};
-static const int64_t integers[] = {0, 1, -1, 2, -2, 3, 7, -7, 10, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, INT64_MIN + 1, 1LL << 40, -(1LL << 40), 100, 6};
+static const double floats[] = {0.0,
+                                -0.0,
+                                1.0,
+                                -1.0,
+                                0.5,
+                                -0.5,
+                                1.5,
+                                -1.5,
+                                2.5,
+                                3.0,
+                                0.49999999999999994,
+                                1e-300,
+                                -1e-300,
+                                0x1p-1074,
+                                1e300,
+                                -1e300,
+                                0x1p31,
+                                -0x1p31,
+                                0x1.fffffffcp30,
+                                0x1p63,
+                                -0x1p63,
+                                0x1p62,
+                                4503599627370497.0,
+                                2251799813685249.5,
+                                0x1p53,
+                                0.1,
+                                710.0,
+                                -745.2,
+                                7.25,
+                                INFINITY,
+                                -INFINITY,
+                                NAN,
+                                16777217.0,
+                                8388609.5,
+                                1e38,
+                                -3.75};
+static const int64_t integers[] = {
+    0,   1, -1, 2, -2, 3, 7, -7, 10, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, INT64_MIN + 1, 1LL << 40, -(1LL << 40),
+    100, 6};
 enum { N_FLOATS = sizeof floats / sizeof *floats, N_INTEGERS = sizeof integers / sizeof *integers };
 
 static int edges(sc_dtype dtype, void *out) {
@@ -77,9 +112,9 @@ static void check_way(sci_op op, sc_dtype from, sc_dtype to, const char *target,
     for (unsigned i = 0; i < arity; i++) x[i] = sci_scalar_load(dtypes[i], operands[i], (size_t)k);
     uint64_t want = sci_scalar_bits(to, expected(op, from, to, x, fast_fma));
     uint64_t got = sci_scalar_bits(to, sci_scalar_load(to, result, (size_t)k));
-    cr_expect_eq(got, want, "%s, way %u: %s(%s: %g %g %g) = %016llx, want %016llx", target, way, sci_ops[op].name, sc_dtype_name(from),
-                 sci_scalar_double(dtypes[0], x[0]), sci_scalar_double(dtypes[1], x[1]), sci_scalar_double(dtypes[2], x[2]),
-                 (unsigned long long)got, (unsigned long long)want);
+    cr_expect_eq(got, want, "%s, way %u: %s(%s: %g %g %g) = %016llx, want %016llx", target, way, sci_ops[op].name,
+                 sc_dtype_name(from), sci_scalar_double(dtypes[0], x[0]), sci_scalar_double(dtypes[1], x[1]),
+                 sci_scalar_double(dtypes[2], x[2]), (unsigned long long)got, (unsigned long long)want);
     if (to == SC_BOOL) cr_expect_leq(((uint8_t *)result)[k], 1);
   }
   c.release(c.handle);

@@ -53,7 +53,9 @@ static sci_val any_index(maker *m, sci_buf b, int64_t extent) {
   for (int i = 0; i < m->depth; i++) {
     int64_t last = m->vars[i].last, k = last ? rnd(room / last + 1) : rnd(3);
     if (rnd(5) == 0 && room >= last) { /* runs down */
-      at = sci_idx_add(m->r->s, at, sci_idx_add(m->r->s, rig_int(m->r, last), sci_idx_mul(m->r->s, sci_val_var(m->r->s, m->vars[i].v), -1)));
+      at = sci_idx_add(
+          m->r->s, at,
+          sci_idx_add(m->r->s, rig_int(m->r, last), sci_idx_mul(m->r->s, sci_val_var(m->r->s, m->vars[i].v), -1)));
       room -= last;
     } else if (k && last * k <= room) {
       at = sci_idx_add(m->r->s, at, sci_idx_mul(m->r->s, sci_val_var(m->r->s, m->vars[i].v), k));
@@ -80,11 +82,14 @@ static sci_val any_value(maker *m, sc_dtype dtype) {
 }
 
 static sci_val any_operation(maker *m, sc_dtype dtype) {
-  static const sci_op floats[] = {SCI_OP_add, SCI_OP_sub, SCI_OP_mul, SCI_OP_minimum, SCI_OP_abs, SCI_OP_sin, SCI_OP_fma, SCI_OP_div, SCI_OP_select, SCI_OP_cast, SCI_OP_tanh};
-  static const sci_op integers[] = {SCI_OP_add, SCI_OP_sub, SCI_OP_mul, SCI_OP_maximum, SCI_OP_div, SCI_OP_fmod, SCI_OP_select, SCI_OP_cast};
+  static const sci_op floats[] = {SCI_OP_add, SCI_OP_sub, SCI_OP_mul,    SCI_OP_minimum, SCI_OP_abs, SCI_OP_sin,
+                                  SCI_OP_fma, SCI_OP_div, SCI_OP_select, SCI_OP_cast,    SCI_OP_tanh};
+  static const sci_op integers[] = {SCI_OP_add, SCI_OP_sub,  SCI_OP_mul,    SCI_OP_maximum,
+                                    SCI_OP_div, SCI_OP_fmod, SCI_OP_select, SCI_OP_cast};
   static const sci_op bools[] = {SCI_OP_and, SCI_OP_or, SCI_OP_not, SCI_OP_lt, SCI_OP_eq, SCI_OP_select, SCI_OP_cast};
   sci_op op = sci_is_float(dtype) ? floats[rnd(sizeof floats / sizeof *floats)]
-              : dtype == SC_BOOL ? bools[rnd(sizeof bools / sizeof *bools)] : integers[rnd(sizeof integers / sizeof *integers)];
+              : dtype == SC_BOOL  ? bools[rnd(sizeof bools / sizeof *bools)]
+                                  : integers[rnd(sizeof integers / sizeof *integers)];
   sc_dtype from = dtype;
   if (op == SCI_OP_cast || op == SCI_OP_lt || op == SCI_OP_eq) from = (sc_dtype)rnd(4);
   if (plain && from != dtype) from = dtype == SC_INT64 || rnd(2) ? SC_INT64 : SC_FLOAT64;
@@ -106,7 +111,11 @@ static void emit_any_loop(maker *m) {
   sci_loop *l = SCI_NEW(&r->s->arena, sci_loop);
   sci_block_builder outer = r->b;
   int values = m->n_values, accumulators = m->n_accumulators;
-  *l = (sci_loop){.var = sci_new_var(r->s, "i"), .kind = SCI_LOOP_SERIAL, .start = start, .stop = start + n * step - (n ? rnd(step) : 0), .step = step};
+  *l = (sci_loop){.var = sci_new_var(r->s, "i"),
+                  .kind = SCI_LOOP_SERIAL,
+                  .start = start,
+                  .stop = start + n * step - (n ? rnd(step) : 0),
+                  .step = step};
   m->vars[m->depth].v = l->var;
   m->vars[m->depth++].last = n ? start + (n - 1) * step : start;
   sci_block_begin(&r->b, r->s);
@@ -133,7 +142,8 @@ static void emit_any_call(maker *m) {
       sci_buf b = i < callee->n_in ? m->bufs[rnd(m->n_bufs)] : m->writable[rnd(m->n_writable)];
       int64_t shift;
       found = buffer(m, b)->dtype == formal->dtype && buffer(m, b)->size >= formal->size;
-      for (uint32_t k = 0; k < i && found; k++) found = sci_storage(r->s, views[k].buf, &shift) != sci_storage(r->s, b, &shift);
+      for (uint32_t k = 0; k < i && found; k++)
+        found = sci_storage(r->s, views[k].buf, &shift) != sci_storage(r->s, b, &shift);
       if (found) views[i] = (sci_view){b, any_index(m, b, formal->size)};
     }
     if (!found) return;
@@ -166,7 +176,8 @@ static void emit_any(maker *m) {
     add_accumulator(m, dtype);
   } else if (what == 9 && m->n_accumulators) {
     sci_name n = m->accumulators[rnd(m->n_accumulators)];
-    sci_emit(&r->b, (sci_stmt){.kind = SCI_S_ASSIGN, .name = n, .value = any_operation(m, (sc_dtype)r->s->names[n].dtype)});
+    sci_emit(&r->b,
+             (sci_stmt){.kind = SCI_S_ASSIGN, .name = n, .value = any_operation(m, (sc_dtype)r->s->names[n].dtype)});
   } else if (what == 10 && m->n_callees) {
     emit_any_call(m);
   } else if (m->depth < 4) {
@@ -180,7 +191,8 @@ static void fill(maker *m, sci_buf b) {
   sci_var v = sci_new_var(r->s, "k");
   sci_block_builder outer = r->b;
   sci_block_begin(&r->b, r->s);
-  sci_emit_store(&r->b, b, sci_val_var(r->s, v), sci_val_op(r->s, SCI_OP_cast, (sc_dtype)buffer(m, b)->dtype, (sci_val[]){sci_val_var(r->s, v)}));
+  sci_emit_store(&r->b, b, sci_val_var(r->s, v),
+                 sci_val_op(r->s, SCI_OP_cast, (sc_dtype)buffer(m, b)->dtype, (sci_val[]){sci_val_var(r->s, v)}));
   sci_block body = sci_block_end(&r->b, r->s);
   r->b = outer;
   sci_emit_loop(&r->b, r->s, SCI_LOOP_INDEPENDENT, v, buffer(m, b)->size, body);
@@ -258,7 +270,8 @@ static void check_random(uint64_t number) {
     for (int i = 0; i < 2; i++) {
       const sci_buffer *b = &r.s->bufs[entry->params[2 + i]];
       int64_t at = ora_first_difference((sc_dtype)b->dtype, b->size, got[i], want[i]);
-      cr_assert_eq(at, -1, "program %llu, way %u: element %lld of output %d differs", (unsigned long long)number, way, (long long)at, i);
+      cr_assert_eq(at, -1, "program %llu, way %u: element %lld of output %d differs", (unsigned long long)number, way,
+                   (long long)at, i);
     }
     c.release(c.handle);
   }
@@ -272,7 +285,8 @@ Test(llvm, random_programs, .timeout = 600) {
   NO_LEAKS();
 }
 
-/* Buffers whose lives do not overlap share a slot: what is read from one must not move past what is written to the other. */
+/* Buffers whose lives do not overlap share a slot: what is read from one must not move past what is written to the
+ * other. */
 Test(llvm, shared_slots) {
   enum { N = 16 };
   for (int in_workspace = 0; in_workspace < 2; in_workspace++) {
@@ -281,8 +295,10 @@ Test(llvm, shared_slots) {
     sci_buf x = rig_in(&r, SC_FLOAT64, N), y = rig_out(&r, SC_FLOAT64, 2 * N);
     sci_buf a = rig_local(&r, SC_FLOAT64, N, in_workspace, 0), b = rig_local(&r, SC_FLOAT64, N, in_workspace, 0);
     sci_buf c = rig_local(&r, SC_FLOAT64, N, in_workspace, in_workspace ? 64 : 8);
-    if (in_workspace) r.workspace_self = r.workspace_total = 64 + 8 * N;
-    else r.stack_self = 8 + 8 * N;
+    if (in_workspace)
+      r.workspace_self = r.workspace_total = 64 + 8 * N;
+    else
+      r.stack_self = 8 + 8 * N;
     sci_val v[N];
     for (int i = 0; i < N; i++) sci_emit_store(&r.b, a, rig_int(&r, i), rig_load(&r, x, rig_int(&r, i)));
     for (int i = 0; i < N; i++) v[i] = rig_load(&r, a, rig_int(&r, N - 1 - i));
@@ -307,7 +323,8 @@ Test(llvm, shared_slots) {
 
 static void begin_copy(rig *r, int64_t workspace) {
   rig_begin(r, "native");
-  sci_buf x = rig_in(r, SC_FLOAT64, 1), none = rig_in(r, SC_FLOAT32, 0), y = rig_out(r, SC_FLOAT64, 1), nothing = rig_out(r, SC_BOOL, 0);
+  sci_buf x = rig_in(r, SC_FLOAT64, 1), none = rig_in(r, SC_FLOAT32, 0), y = rig_out(r, SC_FLOAT64, 1),
+          nothing = rig_out(r, SC_BOOL, 0);
   (void)none, (void)nothing;
   r->workspace_self = r->workspace_total = workspace;
   sci_emit_store(&r->b, y, rig_int(r, 0), rig_load(r, x, rig_int(r, 0)));

@@ -42,7 +42,8 @@ static const char *names_of(const sc_program *p, const char *name, const char *p
   }
   sci_module_info m = sci_module_info_make(&cx->env, p, name, prefix);
   snprintf(text, sizeof text, "%s %s %s", m.entry, m.port_names[0], m.port_names[1]);
-  for (int i = 0; i < 2; i++) cr_assert(strstr(m.port_symbols[i], m.port_names[i]) && !strncmp(m.port_symbols[i], m.entry, strlen(m.entry)));
+  for (int i = 0; i < 2; i++)
+    cr_assert(strstr(m.port_symbols[i], m.port_names[i]) && !strncmp(m.port_symbols[i], m.entry, strlen(m.entry)));
   sci_leave(&cx->env, &fr);
   *status = SC_OK;
   return text;
@@ -52,12 +53,23 @@ Test(module, port_names, .init = open_context, .fini = close_context) {
   static const struct {
     const char *in, *out, *expected;
   } rows[] = {
-      {"x", "y", "f x y"},           {"I_", "I", "f I_ I__"},        {"f", "x", "f f_ x"},
-      {"int", "class", "f int_ class_"}, {"I", "NAN", "f I_ NAN_"},    {"near", "errno", "f near_ errno_"},
-      {"w", "arg", "f w_ arg_"},     {"res", "mem", "f res_ mem_"}, {"sin", "y1", "f sin_ y1"},
-      {"int", "int_", "f int_ int__"}, {"lam:f", "fwd:x", "f lam_f fwd_x"}, {"__x", "_W", "f __x_ _W_"},
-      {"scaly_0", "SCALY_FMA", "f scaly_0_ SCALY_FMA_"}, {"workspace", "call", "f workspace_ call"}, {"template", "and", "f template_ and_"},
-      {"uint8_t", "HUGE_VAL", "f uint8_t_ HUGE_VAL_"}, {"double2", "linux", "f double2 linux_"},
+      {"x", "y", "f x y"},
+      {"I_", "I", "f I_ I__"},
+      {"f", "x", "f f_ x"},
+      {"int", "class", "f int_ class_"},
+      {"I", "NAN", "f I_ NAN_"},
+      {"near", "errno", "f near_ errno_"},
+      {"w", "arg", "f w_ arg_"},
+      {"res", "mem", "f res_ mem_"},
+      {"sin", "y1", "f sin_ y1"},
+      {"int", "int_", "f int_ int__"},
+      {"lam:f", "fwd:x", "f lam_f fwd_x"},
+      {"__x", "_W", "f __x_ _W_"},
+      {"scaly_0", "SCALY_FMA", "f scaly_0_ SCALY_FMA_"},
+      {"workspace", "call", "f workspace_ call"},
+      {"template", "and", "f template_ and_"},
+      {"uint8_t", "HUGE_VAL", "f uint8_t_ HUGE_VAL_"},
+      {"double2", "linux", "f double2 linux_"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     sc_status status;
@@ -74,11 +86,13 @@ Test(module, entry_names, .init = open_context, .fini = close_context) {
     const char *name, *prefix;
     const char *expected; /* NULL: refused */
   } rows[] = {
-      {"g", NULL, "g x y"},     {"g", "my_", "my_g x y"}, {"log", NULL, NULL},   {"log", "my_", "my_log x y"}, {"int", NULL, NULL},
-      {"class", NULL, NULL},    {"main", NULL, NULL},     {"isnan", NULL, NULL}, {"NAN", NULL, NULL},          {"malloc", NULL, NULL},
-      {"write", NULL, NULL},    {"y1", NULL, NULL},       {"res", NULL, "res x y"}, {"w", NULL, "w x y"},      {"scaly_f", NULL, NULL},
-      {"__f", NULL, NULL},      {"", NULL, NULL},         {"a b", NULL, NULL},   {"f-g", NULL, NULL},          {"g", "1", NULL},
-      {"g", "a-", NULL},        {"1g", NULL, NULL},       {"1g", "p", "p1g x y"}, {"x", NULL, "x x_ y"},       {"y", NULL, "y x y_"},
+      {"g", NULL, "g x y"},     {"g", "my_", "my_g x y"}, {"log", NULL, NULL},     {"log", "my_", "my_log x y"},
+      {"int", NULL, NULL},      {"class", NULL, NULL},    {"main", NULL, NULL},    {"isnan", NULL, NULL},
+      {"NAN", NULL, NULL},      {"malloc", NULL, NULL},   {"write", NULL, NULL},   {"y1", NULL, NULL},
+      {"res", NULL, "res x y"}, {"w", NULL, "w x y"},     {"scaly_f", NULL, NULL}, {"__f", NULL, NULL},
+      {"", NULL, NULL},         {"a b", NULL, NULL},      {"f-g", NULL, NULL},     {"g", "1", NULL},
+      {"g", "a-", NULL},        {"1g", NULL, NULL},       {"1g", "p", "p1g x y"},  {"x", NULL, "x x_ y"},
+      {"y", NULL, "y x y_"},
   };
   sc_program *p = program_of("f", "x", "y", SC_FLOAT64);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -96,7 +110,10 @@ Test(module, abi, .init = open_context, .fini = close_context) {
     sc_dtype dtype;
     sci_abi abi;
     int64_t elements; /* of a workspace of 192 bytes */
-  } rows[] = {{SC_FLOAT64, SCI_ABI_F64, 24}, {SC_FLOAT32, SCI_ABI_F32, 48}, {SC_INT64, SCI_ABI_VOID, 192}, {SC_BOOL, SCI_ABI_VOID, 192}};
+  } rows[] = {{SC_FLOAT64, SCI_ABI_F64, 24},
+              {SC_FLOAT32, SCI_ABI_F32, 48},
+              {SC_INT64, SCI_ABI_VOID, 192},
+              {SC_BOOL, SCI_ABI_VOID, 192}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     sc_program *p = program_of("f", "x", "y", rows[i].dtype);
     sci_frame fr;
@@ -138,13 +155,17 @@ Test(module, namer, .init = open_context, .fini = close_context) {
 
 /* The tables are searched by bisection. */
 Test(module, reserved_words) {
-  static const char *const words[] = {"auto", "while", "xor_eq", "I", "NAN", "AIO_PRIO_DELTA_MAX", "wctype_t", "_Bool", "__LINE__", "near",
-                                      "far", "minor", "major", "errno", "int64_t", "arg", "sin", "sinf", "isfinite", "scaly_x", "size_t",
-                                      "alignas", "constexpr", "nullptr", "co_await", "complex", "stdin", "EOF", "M_PI", "unix"};
-  static const char *const functions[] = {"a64l", "log", "logf", "malloc", "write", "printf", "y1", "jn", "exp10", "wscanf", "main", "abs"};
+  static const char *const words[] = {"auto",     "while",   "xor_eq",   "I",       "NAN",       "AIO_PRIO_DELTA_MAX",
+                                      "wctype_t", "_Bool",   "__LINE__", "near",    "far",       "minor",
+                                      "major",    "errno",   "int64_t",  "arg",     "sin",       "sinf",
+                                      "isfinite", "scaly_x", "size_t",   "alignas", "constexpr", "nullptr",
+                                      "co_await", "complex", "stdin",    "EOF",     "M_PI",      "unix"};
+  static const char *const functions[] = {"a64l", "log", "logf",  "malloc", "write", "printf",
+                                          "y1",   "jn",  "exp10", "wscanf", "main",  "abs"};
   static const char *const free_names[] = {"x", "y1_", "euler", "rollout", "znext", "Log", "t0", "v0", "_x", "x_"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) cr_expect(sci_name_is_word(words[i]), "%s", words[i]);
-  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) cr_expect(sci_name_is_library(functions[i]), "%s", functions[i]);
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+    cr_expect(sci_name_is_library(functions[i]), "%s", functions[i]);
   for (size_t i = 0; i < sizeof free_names / sizeof *free_names; i++)
     cr_expect(!sci_name_is_word(free_names[i]) && !sci_name_is_library(free_names[i]), "%s", free_names[i]);
 }

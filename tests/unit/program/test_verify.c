@@ -193,9 +193,10 @@ static void good_mapped_call(fixture *x) {
   loop(x, SCI_LOOP_INDEPENDENT, 3, one(c));
 }
 
-static void (*const good[])(fixture *) = {good_empty,   good_rows,    good_columns,    good_in_place, good_table,
-                                          good_dead,    good_reverse, good_lanes, good_lanes_overlap, good_lanes_in_place, good_own,        good_halves,   good_mod,
-                                          good_unknown, good_call,    good_mapped_call};
+static void (*const good[])(fixture *) = {good_empty,         good_rows,           good_columns, good_in_place,
+                                          good_table,         good_dead,           good_reverse, good_lanes,
+                                          good_lanes_overlap, good_lanes_in_place, good_own,     good_halves,
+                                          good_mod,           good_unknown,        good_call,    good_mapped_call};
 
 /* ---- one violation each ---- */
 

@@ -6,8 +6,9 @@
 #include "lib/target/vector_math.h"
 
 Test(target, presets) {
-  static const char *const wanted[] = {"generic",  "native",   "x86-64",     "x86-64-v3",  "x86-64-v4",  "armv8-a",   "neoverse-v2", "apple-m1",
-                                       "apple-m2", "apple-m3", "apple-m4",   "cortex-a53", "cortex-a72", "cortex-a76", "cortex-m7"};
+  static const char *const wanted[] = {"generic",  "native",      "x86-64",     "x86-64-v3",  "x86-64-v4",
+                                       "armv8-a",  "neoverse-v2", "apple-m1",   "apple-m2",   "apple-m3",
+                                       "apple-m4", "cortex-a53",  "cortex-a72", "cortex-a76", "cortex-m7"};
   cr_assert_eq(sc_target_preset_count(), sizeof wanted / sizeof *wanted);
   for (size_t i = 0; i < sc_target_preset_count(); i++) {
     sc_target t;
@@ -113,7 +114,8 @@ Test(target, vector_math_libraries) {
     cr_expect(sci_vector_routine_address(SCI_VECTOR_GLIBC, "_ZGVbN2v_sin"));
     cr_expect(!sci_vector_routine_address(SCI_VECTOR_GLIBC, "_ZGVbN2v_nothing"));
   }
-  if (sci_vector_library(SCI_VECTOR_SLEEF)) cr_expect(sci_vector_routine_address(SCI_VECTOR_SLEEF, "Sleef_sind2_u10sse2"));
+  if (sci_vector_library(SCI_VECTOR_SLEEF))
+    cr_expect(sci_vector_routine_address(SCI_VECTOR_SLEEF, "Sleef_sind2_u10sse2"));
   sci_vector_math m = sci_vector_math_choose(SC_VECTOR_LIBM_AUTO, 0, false);
   cr_expect(m.glibc == 0 && m.sleef == 0);
   m = sci_vector_math_choose(SC_VECTOR_LIBM_GLIBC, 0, false);
