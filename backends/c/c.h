@@ -219,6 +219,7 @@ void sci_c_insert(c_render *r, size_t at, const sci_text *text); /* into what wa
 void sci_c_note_constant(c_render *r, sci_val v);
 const char *sci_c_constant_name(c_render *r, sci_val v, bool *is_negative); /* NULL: it is written out */
 void sci_c_declare_constants(c_render *r, size_t at);
+void sci_c_forget_constants(c_render *r); /* procedures are numbered anew */
 
 /* ---- the CasADi layer (casadi.c) ---- */
 

@@ -60,6 +60,10 @@ const char *sci_c_constant_name(c_render *r, sci_val v, bool *is_negative) {
   return c->name;
 }
 
+void sci_c_forget_constants(c_render *r) {
+  for (size_t i = 0; i < r->constants_used.n; i++) r->constants_used.data[i].proc = 0;
+}
+
 void sci_c_declare_constants(c_render *r, size_t at) {
   sci_text *body = r->out, declarations;
   sci_text_init(&declarations, &r->env->scratch);

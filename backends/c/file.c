@@ -106,6 +106,7 @@ static void start_unit(c_render *r, const c_unit *unit) {
   r->seen = SCI_ZEROS(scratch, uint32_t, r->s->n_values);
   sci_map *maps[] = {&r->temporary, &r->literals, &r->constants, &r->pointers_at};
   for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) sci_map_init(maps[i], scratch);
+  sci_c_forget_constants(r);
   r->texts.n = 0;
   r->epoch = 0;
   find_plain(r);

@@ -178,10 +178,12 @@ static void name_proc(naming *n, uint32_t index) {
   for (uint32_t i = 0; i < proc->n_in + proc->n_out; i++) {
     const char **slot = &n->m->buf_names[proc->params[i]];
     const char *hint = n->s->bufs[proc->params[i]].hint;
-    if (index + 1 == n->p->n_procs)
+    if (index + 1 == n->p->n_procs) {
       *slot = n->m->port_names[i];
-    else
+      sci_claim_exactly(n->namer, scope, *slot); /* again: other procedures may have taken the name since */
+    } else {
       name_one(n, slot, scope, stem_of(hint, i < proc->n_in ? "x" : "y"));
+    }
   }
   for (uint32_t i = 0; i < proc->n_locals; i++) {
     sci_buf b = proc->locals[i].buf;

@@ -22,6 +22,11 @@ for lang in c cpp; do
   for f in good/$lang/*.c good/$lang/casadi/*.c; do "$scaly" check "$f" >out.txt 2>&1 || { echo "good/$f is refused"; cat out.txt; failed=1; }; done
 done
 grep -q '4 entries, no problems' out.txt || { cat out.txt; failed=1; }
+for name in arm7_batch64 matmul_n8 race_car_N10 rosen_n10 quadrotor_N20; do
+  mkdir -p "good/$name"
+  "$scaly" export "$source/../data/workloads/$name.scaly" -o "good/$name" --casadi derivatives >/dev/null || exit 1
+  "$scaly" check "good/$name"/*.c >out.txt 2>&1 || { echo "good/$name is refused"; cat out.txt; failed=1; }
+done
 
 # caught FILE SED-SCRIPT REGEX MODULE: after the change the check fails and says what
 caught() {
