@@ -178,13 +178,16 @@ static void choose(const work *w) {
 
 /* ---- routines ---- */
 
-static void call(sci_x86 *x, const char *name) {
-  if (x->uses_lanes && strncmp(name, "_ZGV", 4) != 0 &&
-      strncmp(name, "Sleef_", 6) != 0) { /* it may use older instructions */
-    sci_x86_byte(&x->a, 0xC5);
-    sci_x86_byte(&x->a, 0xF8);
-    sci_x86_byte(&x->a, 0x77);
-  }
+/* Of vector registers: what follows may use older instructions, which processors are slow to mix with those that have
+ * filled them. Outside of loops in lanes they are clear. */
+void sci_x86_clear_upper(sci_x86 *x) {
+  sci_x86_byte(&x->a, 0xC5); /* vzeroupper */
+  sci_x86_byte(&x->a, 0xF8);
+  sci_x86_byte(&x->a, 0x77);
+}
+
+void sci_x86_call(sci_x86 *x, const char *name) {
+  if (x->width == 4 && strncmp(name, "_ZGV", 4) != 0 && strncmp(name, "Sleef_", 6) != 0) sci_x86_clear_upper(x);
   sci_x86_call_routine(&x->a, sci_x86_routine(&x->a, name));
   sci_x86_forget(x);
 }
@@ -203,7 +206,7 @@ static void call_parts(const work *w, const char *name, uint32_t n_args, uint32_
   uint32_t width = w->wide ? x->width : 1;
   for (uint32_t from = 0; from < width; from += lanes) {
     for (uint32_t i = 0; i < n_args; i++) load_part(w, w->args[i], from, lanes, (int)i);
-    call(x, name);
+    sci_x86_call(x, name);
     if (!w->wide) {
       done(w, 0);
       return;

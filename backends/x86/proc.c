@@ -44,7 +44,6 @@ static uint32_t begin(sci_x86 *x, const sci_proc *p) {
   sci_x86_asm *a = &x->a;
   x->frame = 0;
   x->call_area = sci_x86_room(x, 8 * (int64_t)most_arguments(x, p->body), 8);
-  x->uses_lanes = false;
   x->scopes.n = 0;
   sci_vec_push(&x->env->scratch, &x->scopes, ++x->scope_ids);
   sci_x86_forget(x);
@@ -61,11 +60,6 @@ static uint32_t begin(sci_x86 *x, const sci_proc *p) {
 
 static void leave(sci_x86 *x) {
   sci_x86_asm *a = &x->a;
-  if (x->uses_lanes) {
-    sci_x86_byte(a, 0xC5); /* vzeroupper */
-    sci_x86_byte(a, 0xF8);
-    sci_x86_byte(a, 0x77);
-  }
   sci_x86_rm(a, 0x8D, RSP, &(sci_x86_mem){RBP, SCI_X86_NO_INDEX, 0, false, -8, 0}, 0);
   sci_x86_byte(a, 0x58 + RBX);
   sci_x86_byte(a, 0x58 + RBP);

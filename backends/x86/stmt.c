@@ -258,7 +258,7 @@ static void chunks(sci_x86 *x, const sci_loop *l, uint32_t width) {
     return;
   }
   if (!x->has_lanes) sci_lanes_init(&x->lanes, x->store, &x->env->scratch);
-  x->has_lanes = x->uses_lanes = true;
+  x->has_lanes = true;
   sci_lanes_enter(&x->lanes, l);
   x->width = width;
   if (whole) trips(x, l, l->start, whole, l->step * width);
@@ -266,6 +266,7 @@ static void chunks(sci_x86 *x, const sci_loop *l, uint32_t width) {
   if (rest) trips(x, l, l->start + whole * width * l->step, 1, l->step);
   x->rest = 0;
   x->width = 0;
+  if (width == 4) sci_x86_clear_upper(x);
   sci_x86_forget(x);
 }
 

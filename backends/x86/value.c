@@ -97,6 +97,5 @@ void sci_x86_sincos(sci_x86 *x, sci_val sine, sci_val cosine) {
     sci_x86_rm(&x->a, 0x8D, i ? RSI : RDI, &m, 0);
     x->values[v[i]] = p;
   }
-  sci_x86_call_routine(&x->a, sci_x86_routine(&x->a, "sincos"));
-  sci_x86_forget(x);
+  sci_x86_call(x, "sincos");
 }

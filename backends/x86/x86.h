@@ -133,8 +133,8 @@ typedef struct sci_x86 {
   uint32_t pinned;                                         /* bits of xmm registers in use by the present operation */
   unsigned next_xmm, next_gpr;
 
-  uint32_t frame, call_area;  /* bytes; place of the arguments of calls, or 0 */
-  bool has_lanes, uses_lanes; /* `lanes` covers the store; the procedure has vectors */
+  uint32_t frame, call_area; /* bytes; place of the arguments of calls, or 0 */
+  bool has_lanes;            /* `lanes` covers the store */
   sci_lane_facts lanes;
   uint32_t width; /* lanes of the present loop; 0: none */
   uint32_t rest;  /* a chunk of so many iterations; the other lanes do what the last does. 0: whole */
@@ -188,6 +188,9 @@ void sci_x86_sincos(sci_x86 *x, sci_val sine, sci_val cosine);
 /* ---- ops.c: one operation; sci_x86_refuse for what is not known ---- */
 
 void sci_x86_op(sci_x86 *x, const sci_value *v, const sci_x86_place *const *args, const sci_x86_place *to);
+void sci_x86_clear_upper(sci_x86 *x);
+/* The routine, its arguments being where they belong; registers are forgotten. */
+void sci_x86_call(sci_x86 *x, const char *name);
 
 /* ---- stmt.c ---- */
 

@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lib/api/cached.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -26,8 +27,16 @@ bool sci_cache_wanted(const sc_jit_options *o, sci_cache_use *use) {
 
 /* ---- what a unit takes along ---- */
 
+/* What is stored later goes where the folder was meant to be, wherever the host has gone meanwhile. */
+static void put_folder(char *out, const char *dir, const char *here) {
+  if (here) out += sprintf(out, "%s/", here);
+  strcpy(out, dir);
+}
+
 sci_kept *sci_kept_make(const sci_cache_use *use, const sci_bytes *kernels, size_t n) {
-  size_t size = sizeof(sci_kept) + n * sizeof *kernels, dir = strlen(use->dir) + 1;
+  char path[PATH_MAX];
+  const char *here = use->dir[0] == '/' ? NULL : getcwd(path, sizeof path);
+  size_t size = sizeof(sci_kept) + n * sizeof *kernels, dir = strlen(use->dir) + 1 + (here ? strlen(here) + 1 : 0);
   size = (size + 15) & ~(size_t)15;
   size_t at = size;
   for (size_t i = 0; i < n; i++) size += (kernels[i].size + 15) & ~(size_t)15;
@@ -40,7 +49,8 @@ sci_kept *sci_kept_make(const sci_cache_use *use, const sci_bytes *kernels, size
     kept->kernels[i] = (sci_bytes){memcpy(block + at, kernels[i].data, kernels[i].size), kernels[i].size};
     at += (kernels[i].size + 15) & ~(size_t)15;
   }
-  kept->dir = memcpy(block + size, use->dir, dir);
+  kept->dir = block + size;
+  put_folder(kept->dir, use->dir, here);
   memcpy(kept->key, use->key, sizeof kept->key);
   memcpy(kept->warning, use->warning, sizeof kept->warning);
   return kept;

@@ -92,9 +92,9 @@ void sc_kernel_release(sc_kernel *k) {
 
 /* ---- calling ---- */
 
-/* A thread's workspace grows to the largest that its kernels needed, and is freed when the thread ends. */
-static _Thread_local void *thread_room;
-static _Thread_local size_t thread_room_size;
+/* A thread's workspace grows to the largest that its kernels needed, and is freed when the thread ends. Its size lies
+ * in front of it: what the thread's other destructors call afterwards finds none, and makes another. */
+enum { ROOM_ALIGNMENT = 64 };
 static pthread_key_t room_key;
 static pthread_once_t room_once = PTHREAD_ONCE_INIT;
 static bool room_has_key;
@@ -103,18 +103,25 @@ static void make_room_key(void) {
   room_has_key = pthread_key_create(&room_key, free) == 0;
 }
 
-static void *grow_thread_room(size_t size) {
-  pthread_once(&room_once, make_room_key);
-  if (!room_has_key) return NULL;
-  void *grown = aligned_alloc(64, (size + 63) & ~(size_t)63);
+static void *grow_thread_room(char *room, size_t size) {
+  size_t whole = (size + 2 * ROOM_ALIGNMENT - 1) & ~(size_t)(ROOM_ALIGNMENT - 1);
+  char *grown = whole > size ? aligned_alloc(ROOM_ALIGNMENT, whole) : NULL;
   if (!grown || pthread_setspecific(room_key, grown) != 0) {
     free(grown);
     return NULL;
   }
-  free(thread_room);
-  thread_room = grown;
-  thread_room_size = size;
-  return grown;
+  free(room);
+  memcpy(grown, &size, sizeof size);
+  return grown + ROOM_ALIGNMENT;
+}
+
+static void *thread_room(size_t size) {
+  pthread_once(&room_once, make_room_key);
+  if (!room_has_key) return NULL;
+  size_t there = 0;
+  char *room = pthread_getspecific(room_key);
+  if (room) memcpy(&there, room, sizeof there);
+  return SCI_LIKELY(there >= size) ? room + ROOM_ALIGNMENT : grow_thread_room(room, size);
 }
 
 static inline bool overlap(const void *a, size_t n, const void *b, size_t m) {
@@ -140,7 +147,7 @@ int sc_kernel_call(sc_kernel *k, const void *const *arg, void *const *res, void 
   if (SCI_UNLIKELY(!k || !arg || !res)) return SC_KERNEL_ERR_NULL_ABI;
   if (SCI_UNLIKELY(any_overlap(k, arg, res, w))) return SC_KERNEL_ERR_OVERLAP;
   if (!w && k->workspace) {
-    w = SCI_LIKELY(thread_room_size >= k->workspace) ? thread_room : grow_thread_room(k->workspace);
+    w = thread_room(k->workspace);
     if (!w) return SC_KERNEL_ERR_NULL_WORK;
   }
   sc_entry entry = atomic_load_explicit(k->entry, memory_order_acquire);

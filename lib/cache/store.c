@@ -112,7 +112,8 @@ static int make_temporary(int folder, const char *name, char *temporary, size_t 
 static bool write_all(int file, const char *data, size_t n) {
   for (size_t done = 0; done < n;) {
     ssize_t w = write(file, data + done, n - done);
-    if (w < 0 && errno != EINTR) return false;
+    if (w == 0) errno = ENOSPC;
+    if (w == 0 || (w < 0 && errno != EINTR)) return false;
     if (w > 0) done += (size_t)w;
   }
   return true;

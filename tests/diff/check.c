@@ -138,6 +138,16 @@ static bool check_toggles(check *c, const sc_program *whole) {
   return fine;
 }
 
+/* What has been computed is what everything from now on must give, bit for bit. */
+static void expect_outputs(check *c) {
+  for (size_t k = 0; k < c->io.n_out; k++) {
+    sc_expr e = sc_function_output(c->f, k);
+    size_t bytes = (size_t)sc_expr_size(e) * sc_dtype_size(sc_expr_dtype(e));
+    if (bytes) memcpy(c->expected[k], c->io.out[k], bytes);
+  }
+  c->loose = false;
+}
+
 /* Compiled code does what its program does, bit for bit. Spawned compilers are slow: they see the default rounding
  * only. */
 static bool check_compiled(check *c, const sc_program *p, sc_rounding mode) {
@@ -145,12 +155,7 @@ static bool check_compiled(check *c, const sc_program *p, sc_rounding mode) {
   const char *rounding = mode == SC_ROUNDING_STRICT ? "strict" : "default";
   snprintf(stage, sizeof stage, "program, %s rounding", rounding);
   if (!run(c, p, false, stage)) return false;
-  for (size_t k = 0; k < c->io.n_out; k++) {
-    sc_expr e = sc_function_output(c->f, k);
-    size_t bytes = (size_t)sc_expr_size(e) * sc_dtype_size(sc_expr_dtype(e));
-    if (bytes) memcpy(c->expected[k], c->io.out[k], bytes);
-  }
-  c->loose = false;
+  expect_outputs(c);
   for (diff_way way = 0; way < DIFF_WAYS; way++) {
     if (!c->checks->way[way] || (way > DIFF_FAST && mode == SC_ROUNDING_STRICT)) continue;
     snprintf(stage, sizeof stage, "%s, %s rounding", diff_way_name(way), rounding);
@@ -255,6 +260,31 @@ static bool check_default(check *c) {
   return fine;
 }
 
+/* What the program oracle has no routines for: calls of vector math, in narrow and whole lanes. Both tiers agree. */
+static bool check_vector_math(check *c, int lanes) {
+  sc_target target;
+  sc_target_preset("native", &target);
+  if (target.lanes > lanes) target.lanes = lanes;
+  sc_lower_options o = {.target = &target};
+  sc_program *p = sc_lower(c->f, &o);
+  if (!p) return failed(c, "lowering with vector math");
+  bool fine = true;
+  for (diff_way way = DIFF_JIT; way <= DIFF_FAST && fine; way++) {
+    char stage[64];
+    snprintf(stage, sizeof stage, "%s, vector math, %d lanes", diff_way_name(way), lanes);
+    sc_kernel *k = diff_compile(way, p, NULL);
+    fine = k || failed(c, stage);
+    diff_io_clear_outputs(&c->io);
+    int status = k ? sc_kernel_call(k, diff_in(&c->io), c->io.out, NULL) : 0;
+    sc_kernel_release(k);
+    if (status) fine = complain(c, "%s: call returns %d", stage, status);
+    if (fine && way == DIFF_JIT) expect_outputs(c);
+    if (fine && way == DIFF_FAST) fine = same(c, stage);
+  }
+  sc_program_destroy(p);
+  return fine;
+}
+
 bool diff_check(const sc_function *f, uint64_t data_seed, const diff_checks *checks, char *why, size_t why_size) {
   check c = {
       .f = f, .cx = sc_function_context(f), .checks = checks, .io = diff_io_open(f), .why = why, .why_size = why_size};
@@ -266,6 +296,7 @@ bool diff_check(const sc_function *f, uint64_t data_seed, const diff_checks *che
   sc_context_clear_error(c.cx);
   bool fine = sc_verify(f) == SC_OK || failed(&c, "verifying");
   fine = fine && (!checks->text || check_function_text(&c)) && check_strict(&c) && check_default(&c);
+  if (checks->way[DIFF_JIT] && checks->way[DIFF_FAST]) fine = fine && check_vector_math(&c, data_seed % 2 ? 2 : 8);
   diff_io_close(&expected);
   diff_io_close(&c.io);
   return fine;

@@ -56,11 +56,12 @@ static const void *input_named(const subject *s, const char *name) {
   return NULL;
 }
 
-static bool same_by_jit(subject *s, sc_function *g, const void **in, double *const *expected) {
+static bool same_by(diff_way way, subject *s, sc_function *g, const void **in, double *const *expected) {
   sc_program *p = diff_lower(g, SC_ROUNDING_STRICT, NULL);
-  sc_kernel *k = p ? diff_compile(DIFF_JIT, p, NULL) : NULL;
+  sc_kernel *k = p ? diff_compile(way, p, NULL) : NULL;
   bool ok = k != NULL;
-  if (!ok) snprintf(s->why, s->why_size, "%s: does not compile", sc_function_output_name(g, 0));
+  if (!ok)
+    snprintf(s->why, s->why_size, "%s: does not compile as %s", sc_function_output_name(g, 0), diff_way_name(way));
   size_t n = sc_function_output_count(g);
   void **out = calloc(n, sizeof *out);
   for (size_t i = 0; i < n; i++) out[i] = calloc((size_t)sc_expr_size(sc_function_output(g, i)) + 1, 8);
@@ -70,7 +71,7 @@ static bool same_by_jit(subject *s, sc_function *g, const void **in, double *con
       if (expected[i][e] == 0 && ((double *)out[i])[e] == 0)
         ((double *)out[i])[e] = expected[i][e]; /* either zero will do */
     int64_t at = ora_first_difference(SC_FLOAT64, sc_expr_size(sc_function_output(g, i)), out[i], expected[i]);
-    if (at >= 0) ok = fail(s, "compiled", at, ((double *)out[i])[at], expected[i][at]);
+    if (at >= 0) ok = fail(s, diff_way_name(way), at, ((double *)out[i])[at], expected[i][at]);
   }
   for (size_t i = 0; i < n; i++) free(out[i]);
   free(out);
@@ -93,7 +94,7 @@ static double **run(subject *s, const sc_request *requests, size_t n, sc_functio
   for (size_t k = 0; k < sc_function_input_count(g); k++) in[k] = input_named(s, sc_function_input_name(g, k));
   for (size_t i = 0; i < n; i++) out[i] = calloc((size_t)sc_expr_size(sc_function_output(g, i)) + 1, sizeof(double));
   ora_eval_function(g, in, (void **)out);
-  if (!s->compile || same_by_jit(s, g, in, out)) return out;
+  if (!s->compile || (same_by(DIFF_JIT, s, g, in, out) && same_by(DIFF_FAST, s, g, in, out))) return out;
   for (size_t i = 0; i < n; i++) free(out[i]);
   free(out);
   return NULL;

@@ -297,6 +297,66 @@ static void threads_compile(void) {
   for (int i = 0; i < 4; i++) pthread_join(t[i], NULL);
 }
 
+/* A thread that ends calls once more, behind the end of what kernels keep for it. */
+typedef struct last_call {
+  sc_kernel *k;
+  pthread_key_t key;
+} last_call;
+
+static double reversed(sc_kernel *k) {
+  enum { N = 3000 };
+  static _Thread_local double in[N], out[N];
+  for (int i = 0; i < N; i++) in[i] = i;
+  CHECK(sc_kernel_call(k, (const void *[]){in}, (void *[]){out}, NULL) == 0, "call");
+  return out[0];
+}
+
+static void call_last(void *what) {
+  enum { BLOCKS = 40, BYTES = 24000 };
+  last_call *c = what;
+  unsigned char *mine[BLOCKS]; /* what the thread's workspace was made of, perhaps */
+  for (int i = 0; i < BLOCKS; i++) {
+    mine[i] = malloc(BYTES + 16u * (unsigned)i);
+    CHECK(mine[i], "malloc");
+    memset(mine[i], i, BYTES);
+  }
+  CHECK(reversed(c->k) == 2999, "the last call");
+  for (int i = 0; i < BLOCKS; i++) {
+    for (int k = 0; k < BYTES; k++) CHECK(mine[i][k] == i, "the last call wrote to somebody else's memory");
+    free(mine[i]);
+  }
+}
+
+static void *end_calling(void *what) {
+  last_call *c = what;
+  CHECK(reversed(c->k) == 2999, "the first call");
+  CHECK(pthread_setspecific(c->key, c) == 0, "pthread_setspecific");
+  return NULL;
+}
+
+static void threads_end(void *unused) {
+  (void)unused;
+  static const char text[] =
+      "prog.proc @f(%x: memref<3000xfloat64>, %y: memref<3000xfloat64 output>) {workspace=24000, "
+      "workspace_total=24000} {\nprog.local %t: memref<3000xfloat64> {workspace=0}\n"
+      "prog.for %i = 0 to 3000 {kind=serial} { prog.store prog.load %x[%i], %t[%i] }\n"
+      "prog.for %j = 0 to 3000 {kind=serial} { prog.store prog.load %t[sub(2999, %j)], %y[%j] }\n}";
+  sc_context *cx = sc_context_create(NULL);
+  sc_program *p = sc_parse_program(cx, text, strlen(text), NULL);
+  CHECK_OK(cx, p);
+  last_call c = {.k = sc_jit_program(p, NULL)};
+  CHECK_OK(cx, c.k);
+  CHECK(sc_kernel_workspace_bytes(c.k) == 24000, "a workspace");
+  pthread_t t;
+  for (int i = 0; i < 2; i++) { /* keys on both sides of the kernels' own */
+    CHECK(pthread_key_create(&c.key, call_last) == 0, "pthread_key_create");
+    CHECK(pthread_create(&t, NULL, end_calling, &c) == 0 && pthread_join(t, NULL) == 0, "a thread");
+  }
+  sc_kernel_release(c.k);
+  sc_program_destroy(p);
+  sc_context_destroy(cx);
+}
+
 /* ---- what is missing is said ---- */
 
 static void expect(const sc_jit_options *o, sc_status status, const char *says) {
@@ -328,6 +388,7 @@ int main(void) {
   in_child(other_second, NULL);
   in_child(denied, NULL);
   in_child(leaves_alone, NULL);
+  in_child(threads_end, NULL);
   in_child(missing_things, NULL);
   no_page_is_both();
   threads_agree();

@@ -415,6 +415,21 @@ static void unusable(void *arg) {
   CHECK(!hits(plain, &(sc_jit_options){0}), "no folder, no cache");
 }
 
+/* A host that goes elsewhere while its code is still being compiled. */
+static void relative(void *arg) {
+  const char *dir = arg;
+  char back[700];
+  empty(dir);
+  CHECK(getcwd(back, sizeof back) && chdir(root) == 0, "chdir");
+  sc_context *cx = sc_context_create(NULL);
+  sc_kernel *k = sc_jit(guest_function(cx, GUEST_FUNCTIONS - 1), &(sc_jit_options){.cache_dir = strrchr(dir, '/') + 1});
+  CHECK_OK(cx, k);
+  CHECK(chdir("/") == 0 && sc_kernel_wait(k) == SC_OK && !sc_kernel_warning(k), "%s", sc_kernel_warning(k));
+  CHECK(chdir(back) == 0 && summary(dir).entries == 1, "stored elsewhere");
+  sc_kernel_release(k);
+  sc_context_destroy(cx);
+}
+
 /* ---- many at once ---- */
 
 static void stampede(const char *dir, int rounds) {
@@ -597,6 +612,7 @@ int main(int argc, char **argv) {
   in_child(damage, dir);
   in_child(permissions, dir);
   in_child(unusable, NULL);
+  in_child(relative, dir);
   in_child(threads, dir);
   in_child(prune, dir);
   in_child(batches, dir);
