@@ -12,5 +12,9 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/scaly-config.cmake ${CMAKE_CURRENT_BIN
 # Relative to the file itself, so that a moved or staged tree works.
 file(RELATIVE_PATH pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" pc_prefix ${pc_prefix})
+set(pc_cache_libraries "") # what the static library needs beside the shared one's own
+foreach(name IN LISTS cache_names)
+  string(APPEND pc_cache_libraries "-l${name} ")
+endforeach()
 configure_file(cmake/scaly.pc.in scaly.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/scaly.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

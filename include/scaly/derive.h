@@ -47,7 +47,8 @@ typedef struct sc_request {
 #define SC_SPLAGHESS(wrt_, triangle_)                                                                                  \
   ((sc_request){.kind = SC_REQUEST_SPLAGHESS, .wrt = (wrt_), .triangle = (triangle_)})
 
-/* Reads "grad:f:x", "spjac:eq:x+u", "splaghess:z:lower" or an output's name. The strings of `*out` point into `text`'s
+/* Reads "grad:f:x", "spjac:eq:x+u", "spjac:eq:x:csr", "splaghess:z:lower", "sphess:f:z:upper:coo" or an output's name:
+ * KIND:OF:WRT, without OF for the Lagrangian Hessians, then triangle and layout of sparse ones. The strings of `*out` point into `text`'s
  * copy, owned by the context. */
 SC_API sc_status sc_request_parse(sc_context *cx, const char *text, sc_request *out);
 

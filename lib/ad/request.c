@@ -6,23 +6,31 @@
 /* kind of request, its word, the fields that follow it */
 static const struct {
   const char *word, *form;
-  bool of, triangle;
+  bool of, sparse, triangle;
 } kinds[] = {
-    [SC_REQUEST_OUTPUT] = {"", "NAME", true, false},
-    [SC_REQUEST_FWD] = {"fwd", "fwd:OF:WRT", true, false},
-    [SC_REQUEST_ADJ] = {"adj", "adj:OF:WRT", true, false},
-    [SC_REQUEST_GRAD] = {"grad", "grad:OF:WRT", true, false},
-    [SC_REQUEST_JAC] = {"jac", "jac:OF:WRT", true, false},
-    [SC_REQUEST_HESS] = {"hess", "hess:OF:WRT", true, false},
-    [SC_REQUEST_SPJAC] = {"spjac", "spjac:OF:WRT", true, false},
-    [SC_REQUEST_SPHESS] = {"sphess", "sphess:OF:WRT[:full|lower|upper]", true, true},
-    [SC_REQUEST_LAGHESS] = {"laghess", "laghess:WRT", false, false},
-    [SC_REQUEST_SPLAGHESS] = {"splaghess", "splaghess:WRT[:full|lower|upper]", false, true},
+    [SC_REQUEST_OUTPUT] = {"", "NAME", true, false, false},
+    [SC_REQUEST_FWD] = {"fwd", "fwd:OF:WRT", true, false, false},
+    [SC_REQUEST_ADJ] = {"adj", "adj:OF:WRT", true, false, false},
+    [SC_REQUEST_GRAD] = {"grad", "grad:OF:WRT", true, false, false},
+    [SC_REQUEST_JAC] = {"jac", "jac:OF:WRT", true, false, false},
+    [SC_REQUEST_HESS] = {"hess", "hess:OF:WRT", true, false, false},
+    [SC_REQUEST_SPJAC] = {"spjac", "spjac:OF:WRT[:csc|csr|coo]", true, true, false},
+    [SC_REQUEST_SPHESS] = {"sphess", "sphess:OF:WRT[:full|lower|upper][:csc|csr|coo]", true, true, true},
+    [SC_REQUEST_LAGHESS] = {"laghess", "laghess:WRT", false, false, false},
+    [SC_REQUEST_SPLAGHESS] = {"splaghess", "splaghess:WRT[:full|lower|upper][:csc|csr|coo]", false, true, true},
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
-static const char *const triangles[] = {
+enum { N_WORDS = 3 }; /* of triangles, and of layouts */
+static const char *const triangles[N_WORDS] = {
     [SC_TRIANGLE_FULL] = "full", [SC_TRIANGLE_LOWER] = "lower", [SC_TRIANGLE_UPPER] = "upper"};
+static const char *const layouts[N_WORDS] = {[SC_CSC] = "csc", [SC_CSR] = "csr", [SC_COO] = "coo"};
+
+static int word_of(const char *const words[N_WORDS], const char *text) {
+  for (int i = 0; i < N_WORDS; i++)
+    if (!strcmp(words[i], text)) return i;
+  return -1;
+}
 
 _Noreturn static void malformed(sc_context *cx, const char *text, int kind) {
   if (kind >= 0) sci_fail(&cx->env, SC_ERR_PARSE, "request '%s' is not of the form %s", text, kinds[kind].form);
@@ -33,11 +41,12 @@ _Noreturn static void malformed(sc_context *cx, const char *text, int kind) {
 }
 
 sc_request sci_request_parse(sc_context *cx, const char *text) {
-  char *field[4] = {sci_strdup(&cx->arena, text)};
+  enum { FIELDS = 5 };
+  char *field[FIELDS] = {sci_strdup(&cx->arena, text)};
   int n = 1;
   for (char *c = field[0]; *c; c++) {
     if (*c != ':') continue;
-    if (n == 4) malformed(cx, text, -1);
+    if (n == FIELDS) malformed(cx, text, -1);
     *c = 0;
     field[n++] = c + 1;
   }
@@ -50,13 +59,10 @@ sc_request sci_request_parse(sc_context *cx, const char *text) {
   if (kinds[kind].of) r.of = field[at++];
   if (at >= n) malformed(cx, text, kind);
   r.wrt = field[at++];
-  if (at < n && kinds[kind].triangle) {
-    int t = 0;
-    while (t < 3 && strcmp(triangles[t], field[at])) t++;
-    if (t == 3) malformed(cx, text, kind);
-    r.triangle = (sc_triangle)t;
-    at++;
-  }
+  int triangle = at < n && kinds[kind].triangle ? word_of(triangles, field[at]) : -1;
+  if (triangle >= 0) r.triangle = (sc_triangle)triangle, at++;
+  int layout = at < n && kinds[kind].sparse ? word_of(layouts, field[at]) : -1;
+  if (layout >= 0) r.layout = (sc_layout)layout, at++;
   if (at < n || !*r.wrt || (r.of && !*r.of)) malformed(cx, text, kind);
   return r;
 }

@@ -170,14 +170,6 @@ BINARY(or)
 UNARY(not)
 /* clang-format on */
 
-sc_expr sc_gt(sc_expr a, sc_expr b) {
-  return sc_lt(b, a);
-}
-
-sc_expr sc_ge(sc_expr a, sc_expr b) {
-  return sc_le(b, a);
-}
-
 sc_expr sc_select(sc_expr cond, sc_expr a, sc_expr b) {
   return elementwise(SCI_OP_select, 3, (sc_expr[]){cond, a, b});
 }

@@ -10,13 +10,17 @@ static const int8_t arities[SCI_X_END] = {
 #undef SCI_XOP
 };
 
+const char *sci_text_op_name(unsigned op) {
+  return op < SCI_X_END ? sci_xop_name(op) : sci_compositions[op - SCI_X_END].name;
+}
+
 static sci_type type_of(const sci_parser *p, sci_id id) {
   return *sci_type_of(p->cx, id);
 }
 
 static const sci_attr_value *need(sci_parser *p, const sci_op_text *t, sci_attr_key key, const char *name) {
   const sci_attr_value *v = sci_given(t->attrs, key);
-  if (!v) sci_fail_at(p, t->where, SC_ERR_PARSE, "expr.%s needs the attribute %s", sci_xop_name(t->op), name);
+  if (!v) sci_fail_at(p, t->where, SC_ERR_PARSE, "expr.%s needs the attribute %s", sci_text_op_name(t->op), name);
   return v;
 }
 
@@ -58,9 +62,9 @@ static sci_id *resolve_for_callee(sci_parser *p, const sci_op_text *t, const sc_
 }
 
 static void check_count(sci_parser *p, const sci_op_text *t) {
-  int arity = arities[t->op];
+  int arity = t->op < SCI_X_END ? arities[t->op] : sci_compositions[t->op - SCI_X_END].arity;
   if (arity < 0 || (uint32_t)arity == t->n) return;
-  sci_fail_at(p, t->where, SC_ERR_PARSE, "expr.%s takes %d operand%s, found %u", sci_xop_name(t->op), arity,
+  sci_fail_at(p, t->where, SC_ERR_PARSE, "expr.%s takes %d operand%s, found %u", sci_text_op_name(t->op), arity,
               arity == 1 ? "" : "s", t->n);
 }
 
@@ -230,6 +234,7 @@ static sci_id build(sci_parser *p, const sci_op_text *t, const sci_id *a) {
   const sci_attr_value *v;
   if (t->op == SCI_OP_cast) return sci_make_cast(cx, a[0], (sc_dtype)need(p, t, SCI_A_DTYPE, "dtype")->number);
   if (t->op < SCI_OP_COUNT) return sci_make_scalar_op(cx, (sci_op)t->op, a);
+  if (t->op >= SCI_X_END) return sci_compositions[t->op - SCI_X_END].build(cx, a);
   switch ((sci_xop)t->op) {
   case SCI_X_stop_gradient: return sci_make_stop_gradient(cx, a[0]);
   case SCI_X_sum:

@@ -2,7 +2,11 @@
 #ifndef SCI_TEXT_EXPR_TEXT_H
 #define SCI_TEXT_EXPR_TEXT_H
 
+#include "lib/expr/composed.h"
 #include "lib/text/parse.h"
+
+/* The text's operations: those of nodes, and behind them (from SCI_X_END on) what expands into several. */
+const char *sci_text_op_name(unsigned op);
 
 typedef enum sci_attr_key {
   SCI_A_NAME,

@@ -49,7 +49,7 @@ static _Noreturn void unknown_key(sci_parser *p, unsigned op, uint32_t mask) {
   sci_text_init(&list, &p->env->scratch);
   for (int k = 0; k < SCI_A_COUNT; k++)
     if (mask >> k & 1) sci_putf(&list, "%s%s", list.n ? ", " : "", keys[k].key);
-  sci_unexpected(p, "an attribute of expr.%s (%s)", sci_xop_name(op), list.data);
+  sci_unexpected(p, "an attribute of expr.%s (%s)", sci_text_op_name(op), list.data);
 }
 
 static sci_attr_key parse_key(sci_parser *p, unsigned op) {

@@ -31,6 +31,7 @@ static _Noreturn void unknown_op(sci_parser *p) {
   for (unsigned op = 0; op < SCI_X_END; op++)
     if (sci_xop_find(sci_xop_name(op), strlen(sci_xop_name(op))) >= 0)
       sci_putf(&list, "%s%s", list.n ? " " : "", sci_xop_name(op));
+  for (unsigned c = 0; c < SCI_C_COUNT; c++) sci_putf(&list, " %s", sci_compositions[c].name);
   sci_fail_at(p, p->tok.begin, SC_ERR_PARSE, "there is no operation '%s'; there are: %s",
               sci_show(p, p->tok.s, p->tok.n), list.data);
 }
@@ -371,6 +372,10 @@ uint32_t sci_parse_functions(sc_context *cx, sci_source source, sc_function ***o
   for (unsigned op = 0; op < SCI_X_END; op++) {
     const char *name = sci_xop_name(op);
     if (sci_xop_find(name, strlen(name)) >= 0) sci_names_add(&e->ops, &e->keep, name, strlen(name), op);
+  }
+  for (unsigned c = 0; c < SCI_C_COUNT; c++) {
+    const char *name = sci_compositions[c].name;
+    sci_names_add(&e->ops, &e->keep, name, strlen(name), SCI_X_END + c);
   }
   sci_names_init(&e->known.names, env);
   parse_text(e);

@@ -32,6 +32,10 @@ version=$(pkg-config --modversion scaly)
 # shellcheck disable=SC2046
 "$cc" $flags -std=c11 -Wall -Wextra -Wpedantic -Werror "$source/consumer/main.c" -o "$work/pkg" $(pkg-config --cflags --libs scaly)
 LD_LIBRARY_PATH=$libdir check "pkg-config" "$work/pkg"
+# shellcheck disable=SC2046
+"$cc" $flags -std=c11 "$source/consumer/main.c" -o "$work/pkg_static" $(pkg-config --cflags scaly) "$libdir/libscaly.a" \
+  $(pkg-config --static --libs-only-l scaly | sed 's/-lscaly//')
+SCALY_PLUGINS=$libdir check "pkg-config, static" "$work/pkg_static"
 
 [ "$("$prefix/bin/scaly" --version)" = "scaly $version" ] || { echo "the command does not run from the prefix"; exit 1; }
 

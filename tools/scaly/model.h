@@ -48,8 +48,9 @@ sc_kernel *model_jit(const model *m, const sc_lower_options *options, const sc_j
   {                                                                                                                    \
     "out", 0, "REQUEST",                                                                                               \
         "What to compute; may be repeated. An output's name, or a derivative: fwd, adj, grad, jac,\n"                  \
-        "hess, spjac, sphess (as KIND:OUTPUT:INPUT), laghess:INPUT, splaghess:INPUT; the Hessians\n"                   \
-        "may end in :lower or :upper. Default: every output."                                                          \
+        "hess, spjac, sphess (as KIND:OUTPUT:INPUT), laghess:INPUT, splaghess:INPUT; sparse\n"                         \
+        "Hessians may end in :lower or :upper, sparse ones in :csc (default), :csr or :coo.\n"                         \
+        "Default: every output."                                                                                       \
   }
 
 #define VECTOR_LIBM_OPTION(auto_means)                                                                                 \
