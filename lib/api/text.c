@@ -54,7 +54,9 @@ char *sc_print_program(const sc_program *p) {
 
 static sci_source source_of(sc_context *cx, const char *text, size_t length, const char *file) {
   if (!text && length) sci_fail(&cx->env, SC_ERR_ARGUMENT, "there is no text");
-  return (sci_source){text ? text : "", text ? length : 0, file ? file : "<text>"};
+  const char *begin = text ? text : "";
+  size_t mark = length >= 3 && !memcmp(begin, "\xEF\xBB\xBF", 3) ? 3 : 0; /* what some editors put before UTF-8 */
+  return (sci_source){begin + mark, length - mark, file ? file : "<text>"};
 }
 
 sc_module_text *sc_parse(sc_context *cx, const char *text, size_t length, const char *file) {

@@ -97,28 +97,39 @@ uint32_t sci_number(const sci_order *o, sci_id id) {
   return lo < o->n && o->ids[lo] == id ? lo : SCI_NONE;
 }
 
-/* A function is made after those it calls, so ids order callees before callers, and one descending sweep finds them
- * all. */
-uint32_t sci_callees(sc_context *cx, sc_function *f, bool rules, sc_function ***out) {
-  bool *called = SCI_ZEROS(&cx->env.scratch, bool, f->id + 1);
-  called[f->id] = true;
-  uint32_t n = 0;
-  for (uint32_t id = f->id + 1; id-- > 0;) {
-    if (!called[id]) continue;
-    n++;
-    const sci_custom *custom = &cx->functions[id]->custom;
-    if (rules && custom->jvp) called[custom->jvp->id] = true;
-    if (rules && custom->vjp) called[custom->vjp->id] = true;
-    sci_arena_mark mark = sci_arena_here(&cx->env.scratch);
-    sci_order o = sci_reach_function(cx, cx->functions[id]);
-    for (uint32_t i = 0; i < o.n; i++) {
-      unsigned op = sci_node_at(cx, o.ids[i])->op;
-      if (op == SCI_X_call || op == SCI_X_vmap) called[((const sci_call_attr *)sci_attr(cx, o.ids[i]))->callee] = true;
-    }
-    sci_arena_release(&cx->env.scratch, mark);
+static void call_function(uint64_t *called, uint32_t id) {
+  called[id / 64] |= (uint64_t)1 << id % 64;
+}
+
+static void call_callees(sc_context *cx, uint64_t *called, const sc_function *f, bool rules) {
+  if (rules && f->custom.jvp) call_function(called, f->custom.jvp->id);
+  if (rules && f->custom.vjp) call_function(called, f->custom.vjp->id);
+  sci_arena_mark mark = sci_arena_here(&cx->env.scratch);
+  sci_order o = sci_reach_function(cx, f);
+  for (uint32_t i = 0; i < o.n; i++) {
+    unsigned op = sci_node_at(cx, o.ids[i])->op;
+    if (op == SCI_X_call || op == SCI_X_vmap)
+      call_function(called, ((const sci_call_attr *)sci_attr(cx, o.ids[i]))->callee);
   }
+  sci_arena_release(&cx->env.scratch, mark);
+}
+
+/* A function is made after those it calls, so ids order callees before callers, and one descending sweep finds them
+ * all: over words of bits, since a context may have very many functions and most call none. */
+uint32_t sci_callees(sc_context *cx, sc_function *f, bool rules, sc_function ***out) {
+  uint32_t words = f->id / 64 + 1, n = 0;
+  uint64_t *called = SCI_ZEROS(&cx->env.scratch, uint64_t, words);
+  call_function(called, f->id);
+  for (uint32_t w = words; w-- > 0;)
+    for (uint64_t below = UINT64_MAX; called[w] & below; n++) {
+      uint32_t bit = 63 - (uint32_t)__builtin_clzll(called[w] & below);
+      below = ((uint64_t)1 << bit) - 1;
+      call_callees(cx, called, cx->functions[w * 64 + bit], rules);
+    }
   *out = SCI_ARRAY(&cx->env.scratch, sc_function *, n);
-  for (uint32_t id = 0, k = 0; id <= f->id; id++)
-    if (called[id]) (*out)[k++] = cx->functions[id];
+  uint32_t k = 0;
+  for (uint32_t w = 0; w < words; w++)
+    for (uint64_t left = called[w]; left; left &= left - 1)
+      (*out)[k++] = cx->functions[w * 64 + (uint32_t)__builtin_ctzll(left)];
   return n;
 }

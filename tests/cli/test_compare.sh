@@ -82,6 +82,7 @@ done
 [ "$(grep -c 'class="plot"' p.svg)" = 3 ] || fail "not three plots"
 good compare f.scaly --plot p.html
 grep -q '^<!DOCTYPE html>' p.html || fail "no HTML"
+bad 2 'FILE.svg or FILE.html, not "p.png"' compare f.scaly --plot p.png
 bad 3 'nowhere/p.svg' compare f.scaly --plot nowhere/p.svg
 
 good toolchain

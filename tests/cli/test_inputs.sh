@@ -140,3 +140,6 @@ sed 's/.*"y": \({[^}]*}\).*/\1/' out >again.json
 cp out first
 good run g.scaly --arg x=@again.json --format json
 cmp -s out first || fail "an output read back as an input is not the same"
+# A mark of UTF-8 in front, as spreadsheets write it.
+printf '\357\273\2771,2,3\n4,5,6\n' >marked.csv
+good run g.scaly --arg x=@marked.csv

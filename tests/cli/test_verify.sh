@@ -68,3 +68,14 @@ for text in 'expr.func @f(%é: tensor<float64>) -> (%y) { return sin(%é) }' \
   echo "$text" >wrong.scaly
   bad 1 '^wrong.scaly:1:[0-9]+: error: ' verify wrong.scaly
 done
+
+# A mark of UTF-8 in front is not part of the text; line ends may be those of others.
+printf '\357\273\277expr.func @f(%%x: tensor<2xfloat64>) -> (%%y) {\r\n  return sine(%%x)\r\n}\r\n' >marked.scaly
+bad 1 '^marked.scaly:2:10: error: there is no operation' verify marked.scaly
+sed 's/sine/sin/' marked.scaly >good.scaly
+good verify good.scaly
+
+# Many functions in one file: none costs more for the others. Minutes where that is not so.
+awk 'BEGIN { for (i = 0; i < 100000; i++) print "expr.func @f" i "(%x: tensor<float64>) -> (%y) { return sin(%x) }" }' >many.scaly
+good verify many.scaly
+out_has '100000 functions'

@@ -239,6 +239,13 @@ static bool check_rivals(const comparison *c) {
   return true;
 }
 
+static bool check_plot(const arguments *args) {
+  const char *plot = option_value(args, "plot"), *dot = plot ? strrchr(plot, '.') : NULL;
+  if (!plot || (dot && (!strcmp(dot, ".svg") || !strcmp(dot, ".html")))) return true;
+  usage_error("compare", "--plot writes FILE.svg or FILE.html, not \"%s\"", plot);
+  return false;
+}
+
 static int open_model(comparison *c) {
   int code = model_open(&c->model, c->args);
   if (code != EXIT_OK || !c->model.function) return code;
@@ -286,7 +293,8 @@ static int compare(const arguments *args) {
   comparison *c = pool_alloc(1, sizeof *c);
   c->args = args;
   c->name = "";
-  if (!model_lower_options(args, &c->lower, &c->target) || !choose_target(c) || !check_rivals(c)) return EXIT_USAGE;
+  if (!model_lower_options(args, &c->lower, &c->target) || !choose_target(c) || !check_rivals(c) || !check_plot(args))
+    return EXIT_USAGE;
   int code = open_model(c);
   if (code == EXIT_OK) code = run_all(c);
   if (code == EXIT_OK) code = show(c, format);

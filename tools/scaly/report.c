@@ -208,7 +208,8 @@ char *read_file(const char *path, size_t *size) {
   int problem = ferror(f) ? errno : 0;
   if (!standard) fclose(f);
   if (!text) no_memory(cap);
-  char *kept = problem ? NULL : pool_strndup(text, n);
+  size_t mark = n >= 3 && !memcmp(text, "\xEF\xBB\xBF", 3) ? 3 : 0; /* of UTF-8: it belongs to no text */
+  char *kept = problem ? NULL : pool_strndup(text + mark, n -= mark);
   free(text);
   if (problem) complain("%s: %s", standard ? "standard input" : path, strerror(problem));
   *size = n;

@@ -222,6 +222,21 @@ Test(bad_text, diagnostics) {
   cr_assert(!sc_parse(cx, "\xff\xfe", 2, NULL));
   cr_expect_str_eq(sc_context_error(cx)->message, "expected expr.func or expr.module, found the byte 0xff");
   sc_context_destroy(cx);
+
+  /* A mark of UTF-8 counts for nothing: neither as text nor as a column. Two are one too many. */
+  const char marked[] = "\xEF\xBB\xBF"
+                        "expr.fun",
+             twice[] = "\xEF\xBB\xBF\xEF\xBB\xBF"
+                       "expr.func";
+  sc_context *marks = sc_context_create(NULL);
+  cr_assert_null(sc_parse(marks, marked, sizeof marked - 1, NULL));
+  cr_assert_eq(sc_context_error(marks)->column, 1);
+  cr_assert_str_eq(sc_context_error(marks)->source, "expr.fun");
+  sc_context_clear_error(marks);
+  cr_assert_null(sc_parse(marks, twice, sizeof twice - 1, NULL));
+  sc_context_clear_error(marks);
+  cr_assert_null(sc_parse_program(marks, twice, 3, NULL));
+  sc_context_destroy(marks);
 }
 
 /* ---- lack of memory ---- */
