@@ -146,6 +146,7 @@ typedef struct sci_llvm_emitter {
   LLVMValueRef *lane_at;
 
   SCI_VEC(sci_llvm_kept) kept; /* on the way from the last loop or call to here, later ones last */
+  uint32_t unrolled;           /* what copies of loops' bodies have added to the module */
   sci_var chunk;               /* whose variable is a number, as the only chunk of a loop; SCI_NIL: none */
   int64_t chunk_start;
 
@@ -187,6 +188,9 @@ void sci_llvm_sincos(sci_llvm_emitter *e, sci_val sine, sci_val cosine);
  * says (1: a scalar). */
 void sci_llvm_keep(sci_llvm_emitter *e, const sci_stmt *store, LLVMValueRef value, uint32_t lanes);
 LLVMValueRef sci_llvm_kept_value(sci_llvm_emitter *e, const sci_stmt *load, uint32_t lanes); /* NULL: it is in memory */
+
+/* unroll.c: how many copies of the body one trip of the code makes; all of them: there is no loop. */
+uint32_t sci_llvm_copies(sci_llvm_emitter *e, const sci_loop *l, int64_t trips);
 
 /* stmt.c */
 void sci_llvm_emit_block(sci_llvm_emitter *e, sci_block block);

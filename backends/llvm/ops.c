@@ -143,7 +143,23 @@ static LLVMValueRef cast(sci_llvm_emitter *e, LLVMBuilderRef b, sc_dtype from, s
   return to == SC_INT32 ? LLVMBuildTrunc(b, x, type, "") : LLVMBuildSExt(b, x, type, "");
 }
 
+static bool is_minus_zero(LLVMValueRef v) {
+  LLVMBool lossy;
+  double k = v && LLVMIsAConstantFP(v) ? LLVMConstRealGetDouble(v, &lossy) : 1;
+  return k == 0 && signbit(k);
+}
+
+/* Negative zero, in every lane: what sums begin with, and what changes none. */
+static bool is_nothing(LLVMValueRef v) {
+  LLVMTypeRef type = LLVMTypeOf(v);
+  if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) return is_minus_zero(v);
+  bool all = LLVMIsConstant(v);
+  for (unsigned i = 0; all && i < LLVMGetVectorSize(type); i++) all = is_minus_zero(LLVMGetAggregateElement(v, i));
+  return all;
+}
+
 static LLVMValueRef fused(sci_llvm_emitter *e, LLVMBuilderRef b, LLVMValueRef *x) {
+  if (is_nothing(x[2])) return LLVMBuildFMul(b, x[0], x[1], "");
   if (e->program->target.fast_fma) return same_type(e, b, "llvm.fma", x, 3);
   return LLVMBuildFAdd(b, LLVMBuildFMul(b, x[0], x[1], ""), x[2], "");
 }

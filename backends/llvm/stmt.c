@@ -110,16 +110,22 @@ typedef struct carried {
 } carried;
 typedef SCI_VEC(carried) carried_list;
 
-/* The names from outside that the block changes: those assigned in it that have a value already. */
+/* The names from outside that the block changes: those assigned in it that have a value already. A body may be spelled
+ * several times, so what it declares has none. */
 static void find_carried(sci_llvm_emitter *e, sci_block block, carried_list *list) {
   for (uint32_t i = 0; i < block.n; i++) {
     const sci_stmt *st = &block.stmts[i];
     if (st->kind == SCI_S_LOOP) find_carried(e, st->loop->body, list);
-    if (st->kind != SCI_S_ASSIGN || st->declare) continue;
+    if (st->kind != SCI_S_ASSIGN) continue;
+    if (st->declare) e->names[st->name].value = NULL;
     bool known = !e->names[st->name].value;
     for (size_t k = 0; k < list->n && !known; k++) known = list->data[k].name == st->name;
     if (!known) sci_vec_push(&e->env->scratch, list, (carried){st->name, NULL, e->names[st->name].value});
   }
+}
+
+static void hand_out(sci_llvm_emitter *e, const carried_list *list) {
+  for (size_t i = 0; i < list->n; i++) sci_llvm_set_name(e, list->data[i].name, e->names[list->data[i].name].value);
 }
 
 /* A body that runs once needs no loop. */
@@ -150,10 +156,53 @@ static void clamp_lanes(sci_llvm_emitter *e, const sci_loop *l, const chunks *c,
     e->lane_at[i] = i ? smaller(b, LLVMConstInt(e->i64, i, false), left) : LLVMConstInt(e->i64, 0, false);
 }
 
+/* One trip, in a scope of its own: the body is spelled again for another. */
+static void emit_copy(sci_llvm_emitter *e, const sci_loop *l, LLVMValueRef at) {
+  carried_list list = {0};
+  find_carried(e, l->body, &list);
+  LLVMBuilderRef outer = sci_llvm_builder(e);
+  LLVMBasicBlockRef block = LLVMAppendBasicBlockInContext(e->cx, e->function, "chunk");
+  sci_llvm_scope_open(e, block);
+  e->vars[l->var] = (sci_llvm_slot){at, e->scopes.data[level(e)].id, level(e), 0, NULL};
+  sci_llvm_emit_block(e, l->body);
+  LLVMBasicBlockRef last = LLVMGetInsertBlock(sci_llvm_builder(e));
+  sci_llvm_scope_close(e);
+  LLVMBuildBr(outer, block);
+  LLVMPositionBuilderAtEnd(outer, last);
+  hand_out(e, &list);
+}
+
+/* A trip at a place that is known. */
+static void emit_chunk(sci_llvm_emitter *e, const sci_loop *l, int64_t start) {
+  sci_var around = e->chunk;
+  int64_t around_start = e->chunk_start;
+  e->chunk = l->var;
+  e->chunk_start = start;
+  emit_copy(e, l, LLVMConstInt(e->i64, (uint64_t)start, true));
+  e->chunk = around;
+  e->chunk_start = around_start;
+}
+
+static LLVMValueRef further(LLVMBuilderRef b, LLVMValueRef at, int64_t by, bool no_wrap) {
+  LLVMValueRef k = LLVMConstInt(LLVMTypeOf(at), (uint64_t)by, false);
+  LLVMValueRef next = no_wrap ? LLVMBuildNSWAdd(b, at, k, "") : LLVMBuildAdd(b, at, k, "");
+  if (no_wrap) LLVMSetNUW(next, true);
+  return next;
+}
+
+/* The copies of a trip. What one of them has stored, the next one knows by other names. */
+static void emit_copies(sci_llvm_emitter *e, const sci_loop *l, LLVMValueRef at, uint32_t copies, bool no_wrap) {
+  for (uint32_t i = 0; i < copies; i++) {
+    LLVMValueRef here = i ? further(sci_llvm_builder(e), at, l->step * i, no_wrap) : at;
+    e->kept.n = 0;
+    emit_copy(e, l, here);
+  }
+}
+
 /* The loop is entered without a test, its trip count being known and not zero; the test is at the end of the body. The
  * block before it stays open while the body is built, so that values of outer scopes can still be added to it. */
-static void emit_trips(sci_llvm_emitter *e, const sci_loop *l, const chunks *form) {
-  int64_t trips = sci_loop_trips(l);
+static void emit_trips(sci_llvm_emitter *e, const sci_loop *l, int64_t trips, uint32_t copies, const chunks *form) {
+  int64_t by = l->step * copies;
   LLVMBuilderRef outer = sci_llvm_builder(e);
   carried_list list = {0};
   sci_var chunk = e->chunk;
@@ -172,13 +221,14 @@ static void emit_trips(sci_llvm_emitter *e, const sci_loop *l, const chunks *for
   }
   e->vars[l->var] = (sci_llvm_slot){first, e->scopes.data[level(e)].id, level(e), 0, NULL};
   if (form && form->all_masked) clamp_lanes(e, l, form, at);
-  sci_llvm_emit_block(e, l->body);
+  bool no_wrap = l->start >= 0 && l->stop <= INT64_MAX - by;
+  if (copies > 1)
+    emit_copies(e, l, first, copies, no_wrap);
+  else
+    sci_llvm_emit_block(e, l->body);
   if (form && form->all_masked) e->lane_at = NULL; /* a loop inside a masked chunk leaves it masked */
-  bool no_wrap = l->start >= 0 && l->stop <= INT64_MAX - l->step;
-  LLVMValueRef step = LLVMConstInt(e->i64, (uint64_t)l->step, false);
-  LLVMValueRef next = no_wrap ? LLVMBuildNSWAdd(b, at, step, "") : LLVMBuildAdd(b, at, step, "");
-  if (no_wrap) LLVMSetNUW(next, true);
-  LLVMValueRef end = LLVMConstInt(e->i64, (uint64_t)l->start + (uint64_t)trips * (uint64_t)l->step, true);
+  LLVMValueRef next = further(b, at, by, no_wrap);
+  LLVMValueRef end = LLVMConstInt(e->i64, (uint64_t)l->start + (uint64_t)(trips / copies) * (uint64_t)by, true);
   LLVMValueRef done = LLVMBuildICmp(b, LLVMIntEQ, next, end, "");
   LLVMBasicBlockRef last = LLVMGetInsertBlock(b), before = LLVMGetInsertBlock(outer);
   LLVMBasicBlockRef after = LLVMAppendBasicBlockInContext(e->cx, e->function, "after");
@@ -195,24 +245,14 @@ static void emit_trips(sci_llvm_emitter *e, const sci_loop *l, const chunks *for
   e->chunk = chunk;
   LLVMBuildBr(outer, body);
   LLVMPositionBuilderAtEnd(outer, after);
-  for (size_t i = 0; i < list.n; i++) sci_llvm_set_name(e, list.data[i].name, e->names[list.data[i].name].value);
+  hand_out(e, &list);
 }
 
-/* One chunk, in a scope of its own: the body is spelled again for another. */
-static void emit_chunk(sci_llvm_emitter *e, const sci_loop *l, int64_t start) {
-  LLVMBuilderRef outer = sci_llvm_builder(e);
-  LLVMBasicBlockRef block = LLVMAppendBasicBlockInContext(e->cx, e->function, "chunk");
-  sci_llvm_scope_open(e, block);
-  LLVMValueRef at = LLVMConstInt(e->i64, (uint64_t)start, true);
-  e->vars[l->var] = (sci_llvm_slot){at, e->scopes.data[level(e)].id, level(e), 0, NULL};
-  e->chunk = l->var;
-  e->chunk_start = start;
-  sci_llvm_emit_block(e, l->body);
-  e->chunk = SCI_NIL;
-  LLVMBasicBlockRef last = LLVMGetInsertBlock(sci_llvm_builder(e));
-  sci_llvm_scope_close(e);
-  LLVMBuildBr(outer, block);
-  LLVMPositionBuilderAtEnd(outer, last);
+/* As a loop of several copies a trip, and what is left over behind it; a short loop is all left over. */
+static void emit_loop_of(sci_llvm_emitter *e, const sci_loop *l, int64_t trips, uint32_t copies, const chunks *form) {
+  int64_t whole = copies < trips ? trips - trips % copies : 0;
+  if (whole) emit_trips(e, l, whole, copies, form);
+  for (int64_t i = whole; i < trips; i++) emit_chunk(e, l, l->start + i * l->step);
 }
 
 /* A chunk of fewer iterations than lanes: those that are left over repeat the last. */
@@ -234,7 +274,9 @@ static void emit_chunks(sci_llvm_emitter *e, const sci_loop *l, int64_t width) {
   sci_lanes_enter(&e->lanes, l);
   e->width = (uint32_t)width;
   by_chunk.step = l->step * width;
-  if (rest && l->tail == SCI_TAIL_OVERLAP) {
+  uint32_t copies = l->tail == SCI_TAIL_ALL ? 1 : sci_llvm_copies(e, l, whole);
+  bool overlaps = rest && l->tail == SCI_TAIL_OVERLAP, apart = overlaps && copies > 1;
+  if (overlaps && !apart) {
     c.last = l->start + (trips - width) * l->step;
     whole++;
   }
@@ -246,7 +288,8 @@ static void emit_chunks(sci_llvm_emitter *e, const sci_loop *l, int64_t width) {
   if (whole == 1)
     emit_chunk(e, l, l->start);
   else
-    emit_trips(e, &by_chunk, &c);
+    emit_loop_of(e, &by_chunk, whole, copies, &c);
+  if (apart) emit_chunk(e, l, l->start + (trips - width) * l->step);
   if (rest && l->tail == SCI_TAIL_MASKED) emit_rest(e, l, trips - rest, rest);
   e->width = 0;
 }
@@ -260,7 +303,7 @@ static void emit_loop(sci_llvm_emitter *e, const sci_loop *l) {
   else if (trips == 1)
     emit_once(e, l);
   else
-    emit_trips(e, l, NULL);
+    emit_loop_of(e, l, trips, sci_llvm_copies(e, l, trips), NULL);
 }
 
 void sci_llvm_emit_block(sci_llvm_emitter *e, sci_block block) {

@@ -421,7 +421,8 @@ static bool pays(const fuse_plan *x, const fuse_writer *w) {
   for (const fuse_instance *i = w->instances; i; i = i->next) runs += x->blocks.data[i->block].runs;
   bool cheap = !w->ops || (!w->dear && w->ops <= 2 && w->loads == 1);
   if (runs > (cheap ? 2.1 : 1) * w->runs) return false;
-  return !w->n_instances || (w->n_instances - 1) * (w->ops + w->loads) <= 64;
+  /* Each instance takes a load's place. */
+  return !w->n_instances || (w->n_instances - 1) * (w->ops + w->loads) <= 64 + (w->n_instances - 1);
 }
 
 typedef struct order {
