@@ -1,7 +1,8 @@
 /* Builders and readers of the expression dialect: whole tensors, fixed shapes, no loops, no memory.
  *
  * Every builder returns the null handle on failure and leaves the reason in sc_context_error(). Equal
- * expressions are the same node, so handles can be compared with sc_same(). Elementwise builders broadcast as
+ * expressions are the same node, so handles can be compared with sc_same(). An array may be NULL only when it has no
+ * entries. What is given is copied: nothing needs to outlive the call. Elementwise builders broadcast as
  * NumPy does; data types are never mixed silently (sc_cast is explicit). */
 #ifndef SCALY_EXPR_H
 #define SCALY_EXPR_H

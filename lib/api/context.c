@@ -53,6 +53,7 @@ sc_status sc_context_collect(sc_context *cx, sc_expr *keep, size_t n) {
   sci_frame fr;
   size_t before = cx->env.n_diags;
   if (!SCI_TRY(&cx->env, &fr)) return before < cx->env.n_diags ? cx->env.diags[before].status : SC_ERR_MEMORY;
+  sci_expect_array(cx, "collect", keep, n);
   sci_id *ids = SCI_ARRAY(&cx->env.scratch, sci_id, n);
   for (size_t i = 0; i < n; i++) ids[i] = sc_is_null(keep[i]) ? SCI_NONE : sci_handle(cx, keep[i]);
   sci_collect(cx, ids, n);

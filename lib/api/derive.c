@@ -15,6 +15,7 @@ sc_function *sc_function_derive(sc_function *f, const char *name, const sc_reque
                                 const sc_options *options) {
   sci_call_frame e;
   if (!f || !SCI_ENTER(f->cx, &e)) return NULL;
+  sci_expect_array(f->cx, "derive: requests", requests, n);
   sc_function *g = sci_derive(f->cx, f, name, requests, n, options);
   sci_return(f->cx, &e);
   return g;

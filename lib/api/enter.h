@@ -21,6 +21,11 @@ static inline void sci_return(sc_context *cx, sci_call_frame *e) {
   sci_leave(&cx->env, &e->frame);
 }
 
+/* Nothing may be read from NULL: `what` says whose array is missing. */
+static inline void sci_expect_array(sc_context *cx, const char *what, const void *array, size_t n) {
+  if (n && !array) sci_fail(&cx->env, SC_ERR_ARGUMENT, "%s: %zu entries are to be read from NULL", what, n);
+}
+
 static inline sc_expr sci_wrap(sc_context *cx, sci_id id) {
   return (sc_expr){.cx = cx, .id = id, .generation = cx->generation};
 }

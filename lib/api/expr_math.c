@@ -63,6 +63,7 @@ sc_expr sc_polyval(const double *coefficients, size_t n, sc_expr x) {
   sci_call_frame e;
   if (!cx || !SCI_ENTER(cx, &e)) return null_expr;
   sci_id at = sci_handle(cx, x);
+  sci_expect_array(cx, "polyval", coefficients, n);
   const sci_type t = *sci_type_of(cx, at);
   sci_id value = sci_make_fill(cx, (sc_dtype)t.dtype, t.rank, t.shape, n ? coefficients[0] : 0);
   for (size_t i = 1; i < n; i++)

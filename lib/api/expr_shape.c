@@ -53,6 +53,7 @@ sc_expr sc_min_axes(sc_expr a, int n_axes, const int *axes) {
 sc_expr sc_reshape(sc_expr a, int rank, const int64_t *shape) {
   sci_call_frame e;
   if (!a.cx || !SCI_ENTER(a.cx, &e)) return null_expr;
+  sci_expect_array(a.cx, "reshape", shape, rank > 0 ? (size_t)rank : 0);
   sci_id id = sci_make_reshape(a.cx, sci_handle(a.cx, a), rank, shape);
   sci_return(a.cx, &e);
   return sci_wrap(a.cx, id);
@@ -72,7 +73,9 @@ sc_expr sc_transpose(sc_expr a) {
 sc_expr sc_transpose_axes(sc_expr a, const int *axes) {
   sci_call_frame e;
   if (!a.cx || !SCI_ENTER(a.cx, &e)) return null_expr;
-  sci_id id = sci_make_transpose(a.cx, sci_handle(a.cx, a), axes);
+  sci_id x = sci_handle(a.cx, a);
+  sci_expect_array(a.cx, "transpose", axes, sci_type_of(a.cx, x)->rank);
+  sci_id id = sci_make_transpose(a.cx, x, axes);
   sci_return(a.cx, &e);
   return sci_wrap(a.cx, id);
 }
@@ -80,6 +83,7 @@ sc_expr sc_transpose_axes(sc_expr a, const int *axes) {
 sc_expr sc_slice(sc_expr a, int n, const sc_range *index) {
   sci_call_frame e;
   if (!a.cx || !SCI_ENTER(a.cx, &e)) return null_expr;
+  sci_expect_array(a.cx, "slice", index, n > 0 ? (size_t)n : 0);
   sci_id id = sci_make_slice(a.cx, sci_handle(a.cx, a), n, index);
   sci_return(a.cx, &e);
   return sci_wrap(a.cx, id);
@@ -164,9 +168,9 @@ sc_expr sc_index_set(sc_expr base, sc_expr values, const int64_t *indices) {
 /* ---- assembly ---- */
 
 static bool any_null(const sc_expr *parts, size_t n) {
-  for (size_t i = 0; i < n; i++)
+  for (size_t i = 0; parts && i < n; i++)
     if (!parts[i].cx) return true;
-  return !n; /* without parts there is no context to report to */
+  return !parts || !n; /* without parts there is no context to report to */
 }
 
 static sci_id *part_ids(sc_context *cx, const sc_expr *parts, size_t n) {

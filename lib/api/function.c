@@ -7,6 +7,8 @@ sc_function *sc_function_create(sc_context *cx, const char *name, const sc_named
                                 const sc_named *outputs, size_t n_outputs) {
   sci_call_frame e;
   if (!cx || !SCI_ENTER(cx, &e)) return NULL;
+  sci_expect_array(cx, "function: inputs", inputs, n_inputs);
+  sci_expect_array(cx, "function: outputs", outputs, n_outputs);
   sc_function *f = sci_make_function(cx, name, inputs, n_inputs, outputs, n_outputs);
   sci_return(cx, &e);
   return f;
@@ -89,7 +91,7 @@ bool sc_function_strict_nan(const sc_function *f) {
 /* ---- calls ---- */
 
 static bool any_null(const sc_expr *args, size_t n) {
-  for (size_t i = 0; i < n; i++)
+  for (size_t i = 0; args && i < n; i++)
     if (!args[i].cx) return true;
   return false;
 }
@@ -100,6 +102,7 @@ static sci_id *arg_ids(const sc_function *f, const char *what, const sc_expr *ar
     sci_fail(&cx->env, SC_ERR_ARGUMENT, "%s of %s: %zu arguments given, it takes %u", what, f->name, n, f->n_in);
   if (output >= f->n_out)
     sci_fail(&cx->env, SC_ERR_INDEX, "%s of %s: output %zu does not exist, it has %u", what, f->name, output, f->n_out);
+  sci_expect_array(cx, what, args, n);
   sci_id *ids = SCI_ARRAY(&cx->env.scratch, sci_id, n);
   for (size_t i = 0; i < n; i++) ids[i] = sci_handle(cx, args[i]);
   return ids;
@@ -118,6 +121,8 @@ sc_expr sc_vmap_windows(sc_function *f, int64_t length, const sc_expr *args, siz
   sci_call_frame e;
   if (!f || any_null(args, n_args) || !SCI_ENTER(f->cx, &e)) return null_expr;
   sci_id *ids = arg_ids(f, "vmap", args, n_args, output);
+  sci_expect_array(f->cx, "vmap: starts", starts, n_args);
+  sci_expect_array(f->cx, "vmap: strides", strides, n_args);
   sci_id id = sci_make_vmap(f->cx, f, length, ids, f->n_in, starts, strides, (uint32_t)output);
   sci_return(f->cx, &e);
   return sci_wrap(f->cx, id);

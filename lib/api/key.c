@@ -168,7 +168,7 @@ static bool begin(sci_env *env, sci_digest *d, const sc_jit_options *o) {
 
 static void put_requests(sci_digest *d, const sc_jit_options *o) {
   sci_digest_put_number(d, o->n_requests);
-  for (size_t i = 0; i < o->n_requests; i++) {
+  for (size_t i = 0; o->requests && i < o->n_requests; i++) { /* without: derive has the message */
     const sc_request *r = &o->requests[i];
     sci_digest_put_number(d, (uint64_t)r->kind | (uint64_t)r->triangle << 16 | (uint64_t)r->layout << 32);
     sci_digest_put_text(d, r->of);

@@ -347,8 +347,12 @@ static sc_status move_into_place(sc_module *m, output *o) {
 }
 
 sc_status sc_module_write(sc_module *m, const char *folder) {
-  if (!m || !folder) return SC_ERR_ARGUMENT;
+  if (!m) return SC_ERR_ARGUMENT;
   m->error[0] = 0;
+  if (!folder || !*folder) {
+    snprintf(m->error, sizeof m->error, "no folder is given");
+    return SC_ERR_ARGUMENT;
+  }
   output files[2] = {{.text = m->header, .size = strlen(m->header)}, {.text = m->source, .size = m->source_size}};
   sc_status status = name_output(m, &files[0], folder, m->header_name);
   if (status == SC_OK) status = name_output(m, &files[1], folder, m->source_name);

@@ -81,8 +81,9 @@ static bool coordinates_fit(const sc_pattern *p) {
 }
 
 static bool sizes_fit(const sc_pattern *p) {
-  return p->nrow >= 0 && p->nrow < SC_MAX_ELEMENTS && p->ncol >= 0 && p->ncol < SC_MAX_ELEMENTS && p->nnz >= 0 &&
-         p->nnz <= SC_MAX_ELEMENTS && (unsigned)p->layout <= SC_COO;
+  bool has_arrays = (p->outer || (p->layout == SC_COO && !p->nnz)) && (p->inner || !p->nnz);
+  return has_arrays && p->nrow >= 0 && p->nrow < SC_MAX_ELEMENTS && p->ncol >= 0 && p->ncol < SC_MAX_ELEMENTS &&
+         p->nnz >= 0 && p->nnz <= SC_MAX_ELEMENTS && (unsigned)p->layout <= SC_COO;
 }
 
 bool sci_pattern_fits(const sc_pattern *p) {

@@ -311,3 +311,37 @@ Test(errors, handles) {
   cr_expect_str_eq(sc_status_name(SC_ERR_PARSE), "parse");
   cr_expect_str_eq(sc_status_name((sc_status)99), "?");
 }
+
+/* NULL where entries are promised is a mistake like any other. */
+Test(errors, missing_arrays) {
+  const int64_t zero = 0;
+  FAILS(sc_reshape(v3, 1, NULL), SC_ERR_ARGUMENT, "reshape: 1 entries are to be read from NULL");
+  FAILS(sc_transpose_axes(m34, NULL), SC_ERR_ARGUMENT, "transpose: 2 entries are to be read from NULL");
+  FAILS(sc_slice(m34, 2, NULL), SC_ERR_ARGUMENT, "slice: 2 entries are to be read from NULL");
+  FAILS(sc_polyval(NULL, 4, v3), SC_ERR_ARGUMENT, "polyval: 4 entries are to be read from NULL");
+  FAILS(sc_call(fn, NULL, 2, 0), SC_ERR_ARGUMENT, "call: 2 entries are to be read from NULL");
+  sc_expr args[] = {v3, i3};
+  FAILS(sc_vmap_windows(fn, 1, args, 2, NULL, NULL, 0), SC_ERR_ARGUMENT,
+        "vmap: starts: 2 entries are to be read from NULL");
+  FAILS(sc_vmap_windows(fn, 1, args, 2, (int64_t[]){zero, zero}, NULL, 0), SC_ERR_ARGUMENT,
+        "vmap: strides: 2 entries are to be read from NULL");
+  cr_expect(sc_is_null(sc_stack(NULL, 3, 0)) && sc_is_null(sc_vertcat(NULL, 3)));
+  refused(sc_function_create(cx, "f", NULL, 1, NULL, 1), SC_ERR_ARGUMENT,
+          "function: inputs: 1 entries are to be read from NULL");
+  refused(sc_function_create(cx, "f", NULL, 0, NULL, 1), SC_ERR_ARGUMENT,
+          "function: outputs: 1 entries are to be read from NULL");
+  refused(sc_function_derive(fn, NULL, NULL, 3, NULL), SC_ERR_ARGUMENT,
+          "derive: requests: 3 entries are to be read from NULL");
+  cr_expect_null(sc_jit(fn, &(sc_jit_options){.n_requests = 3, .cache_dir = "."}));
+  sc_context_clear_error(cx);
+  cr_expect_eq(sc_context_collect(cx, NULL, 3), SC_ERR_ARGUMENT);
+  sc_context_clear_error(cx);
+  for (int layout = 0; layout < 3; layout++)
+    cr_expect_null(sc_coloring_jacobian(cx, &(sc_pattern){(sc_layout)layout, 3, 3, 3, NULL, NULL}, NULL));
+  sc_context_clear_error(cx);
+  sc_module *m = sc_render_c(fn, NULL);
+  cr_expect_eq(sc_module_write(m, NULL), SC_ERR_ARGUMENT);
+  cr_expect_str_eq(sc_module_error(m), "no folder is given");
+  cr_expect_eq(sc_module_write(m, ""), SC_ERR_ARGUMENT); /* not the root */
+  sc_module_destroy(m);
+}
