@@ -9,12 +9,16 @@
 #include "lib/expr/expr.h"
 #include "scaly/derive.h"
 
+/* What zeros of an adjoint may stand for: the slope 0 of a norm at the origin, or what a selection leaves out. Of
+ * these, only the latter are told the callers of a derivative. */
+enum { SCI_GUARDED_ORIGIN = 1, SCI_GUARDED_CHOICE = 2 };
+
 typedef struct sci_ad {
   sc_context *cx;
   int64_t seeds; /* 0: one direction without an axis */
   sc_nonsmooth nonsmooth;
   bool strict_nan;
-  bool guarded; /* reverse: zeros among the seeds may stand for what a select leaves out */
+  uint8_t guarded; /* reverse: the zeros among the seeds, SCI_GUARDED_... */
 } sci_ad;
 
 /* Contribution of `seed` (a tangent of operand i, or the adjoint of the result) through operand i of a scalar
@@ -70,9 +74,9 @@ void sci_forward(const sci_ad *ad, uint32_t n_inputs, const sci_id *inputs, cons
                  const sci_id *roots, sci_id *out);
 
 /* Adjoints of `n` inputs for roots with the adjoints `seeds` (shape (K, shape of root), SCI_NONE for zero). out[i]
- * SCI_NONE: zero. */
+ * SCI_NONE: zero. guarded[i] (NULL: not asked): zeros of out[i] may stand for what a selection leaves out. */
 void sci_reverse(const sci_ad *ad, uint32_t n_roots, const sci_id *roots, const sci_id *seeds, uint32_t n,
-                 const sci_id *inputs, sci_id *out);
+                 const sci_id *inputs, sci_id *out, bool *guarded);
 
 /* One rule per row of expr_ops.def; the tables in forward.c and reverse.c make a missing one a link error.
  * forward: tangents of the operands (SCI_NONE: zero; at least one is not) to the tangent of the node, SCI_NONE for
@@ -89,8 +93,9 @@ struct sci_sweep {
   sci_order order;
   const bool *active;
   const bool *wild;                /* per number: may be infinite or NaN where its operands are not */
+  const struct sci_live *live;     /* per number */
   struct sci_contribution **parts; /* per number, latest first */
-  bool guarded;                    /* the adjoint being handed on has zeros that stand for what a select leaves out */
+  uint8_t guarded;                 /* the zeros of the adjoint being handed on */
 };
 bool sci_wants(const sci_sweep *sweep, sci_id operand); /* active: an adjoint is needed */
 /* Adds `value` (shape (K, shape of operand)) to the operand's adjoint. */
@@ -108,6 +113,7 @@ typedef struct sci_derived {
   sc_function *f;
   uint32_t n; /* outputs of f; output k belongs to the original output (forward) or input (reverse) of[k] */
   const uint32_t *of;
+  const uint32_t *guarded; /* reverse: whether zeros of output k may stand for what a selection leaves out */
 } sci_derived;
 
 /* f's inputs, then a tangent fwd_<input> for every input marked active; outputs: the tangents that are not structurally

@@ -20,7 +20,7 @@ static uint32_t key_blob(const sci_ad *ad, const sc_function *f, int mode, bool 
   k->callee = f->id;
   k->mode = (uint8_t)mode, k->trailing = trailing && ad->seeds, k->nonsmooth = (uint8_t)ad->nonsmooth,
   k->strict_nan = ad->strict_nan;
-  k->guarded = ad->guarded && mode == REVERSE;
+  k->guarded = mode == REVERSE ? ad->guarded : 0;
   k->seeds = ad->seeds;
   memcpy(k->flags, active, f->n_in * sizeof(bool));
   if (seeded) memcpy(k->flags + f->n_in, seeded, f->n_out * sizeof(bool));
@@ -64,7 +64,7 @@ typedef struct builder {
   sc_function *f;
   sc_named *in, *out;
   size_t n_in, n_out;
-  uint32_t *of;
+  uint32_t *of, *guarded;
 } builder;
 
 static sc_expr handle(const sc_context *cx, sci_id id) {
@@ -88,7 +88,7 @@ static builder begin(const sci_ad *ad, sc_function *f) {
   uint32_t most = f->n_in + f->n_out;
   builder b = {
       .ad = ad, .f = f, .in = SCI_ZEROS(scratch, sc_named, most + f->n_in), .out = SCI_ZEROS(scratch, sc_named, most)};
-  b.of = SCI_ARRAY(scratch, uint32_t, most);
+  b.of = SCI_ARRAY(scratch, uint32_t, most), b.guarded = SCI_ZEROS(scratch, uint32_t, most);
   for (uint32_t i = 0; i < f->n_in; i++)
     b.in[b.n_in++] = (sc_named){f->in[i].name, handle(ad->cx, f->in[i].node), NULL};
   return b;
@@ -117,25 +117,28 @@ static void inherit(const sci_ad *ad, sc_function *derived, const sc_function *f
   derived->strict_nan = f->strict_nan || ad->strict_nan;
 }
 
+/* The memo's data: what each output is of, then whether it is guarded. */
 static sci_derived finish(builder *b, uint32_t blob, const char *prefix) {
   sc_context *cx = b->ad->cx;
-  sci_derived d = {.n = (uint32_t)b->n_out, .of = b->of};
+  sci_derived d = {.n = (uint32_t)b->n_out, .of = b->of, .guarded = b->guarded};
+  uint32_t *data = SCI_ARRAY(&cx->env.scratch, uint32_t, 2 * d.n);
+  for (uint32_t k = 0; k < d.n; k++) data[k] = b->of[k], data[d.n + k] = b->guarded[k];
   if (d.n) {
     d.f = sci_make_function(cx, sci_asprintf(&cx->env.scratch, "%s_%s", prefix, b->f->name), b->in, b->n_in, b->out,
                             b->n_out);
     inherit(b->ad, d.f, b->f);
   }
-  sci_memo_add(cx, blob, d.f ? d.f->id : SCI_NONE, sci_intern_blob(cx, d.of, d.n * sizeof *d.of));
+  sci_memo_add(cx, blob, d.f ? d.f->id : SCI_NONE, sci_intern_blob(cx, data, 2 * d.n * sizeof *data));
   return d;
 }
 
 static bool find(sc_context *cx, uint32_t blob, sci_derived *d) {
   const sci_memo *m = sci_memo_find(cx, blob);
   if (!m) return false;
-  const sci_blob *of = &cx->blobs[m->data];
-  *d = (sci_derived){.f = m->function == SCI_NONE ? NULL : cx->functions[m->function],
-                     .n = (uint32_t)(of->size / sizeof *d->of),
-                     .of = of->data};
+  const sci_blob *data = &cx->blobs[m->data];
+  uint32_t n = (uint32_t)(data->size / (2 * sizeof *d->of));
+  *d = (sci_derived){.f = m->function == SCI_NONE ? NULL : cx->functions[m->function], .n = n, .of = data->data};
+  d->guarded = n ? d->of + n : NULL;
   return true;
 }
 
@@ -168,14 +171,16 @@ sci_derived sci_callee_forward(const sci_ad *ad, sc_function *f, const bool *act
 }
 
 /* Adjoints of the active inputs; only these are nodes of the sweep. */
-static void reverse_body(const sci_ad *ad, sc_function *f, const sci_id *seeds, const bool *active, sci_id *out) {
+static void reverse_body(const sci_ad *ad, sc_function *f, const sci_id *seeds, const bool *active, sci_id *out,
+                         bool *guarded) {
   sci_id *inputs = no_ids(ad, f->n_in), *adjoints = no_ids(ad, f->n_in);
+  bool *zeros = SCI_ZEROS(&ad->cx->env.scratch, bool, f->n_in);
   uint32_t n = 0;
   for (uint32_t i = 0; i < f->n_in; i++)
     if (active[i]) inputs[n++] = f->in[i].node;
-  sci_reverse(ad, f->n_out, nodes_of(ad, f->out, f->n_out), seeds, n, inputs, adjoints);
+  sci_reverse(ad, f->n_out, nodes_of(ad, f->out, f->n_out), seeds, n, inputs, adjoints, zeros);
   for (uint32_t i = 0, k = 0; i < f->n_in; i++)
-    if (active[i]) out[i] = adjoints[k++];
+    if (active[i]) guarded[i] = zeros[k], out[i] = adjoints[k++];
 }
 
 sci_derived sci_callee_reverse(const sci_ad *ad, sc_function *f, const bool *active, const bool *seeded,
@@ -185,13 +190,17 @@ sci_derived sci_callee_reverse(const sci_ad *ad, sc_function *f, const bool *act
   if (find(ad->cx, blob, &d)) return d;
   builder b = begin(ad, f);
   sci_id *seeds = no_ids(ad, f->n_out), *out = no_ids(ad, f->n_in);
+  bool *guarded = SCI_ZEROS(&ad->cx->env.scratch, bool, f->n_in);
   for (uint32_t i = 0; i < f->n_out; i++)
     if (seeded[i]) seeds[i] = add_seed(&b, "lam", &f->out[i], trailing);
   if (sci_is_custom(f))
     sci_custom_reverse(ad, f, seeds, active, out);
   else
-    reverse_body(ad, f, seeds, active, out);
-  for (uint32_t i = 0; i < f->n_in; i++) add_result(&b, "adj", f->in[i].name, i, out[i], trailing);
+    reverse_body(ad, f, seeds, active, out, guarded);
+  for (uint32_t i = 0; i < f->n_in; i++) {
+    b.guarded[b.n_out] = guarded[i];
+    add_result(&b, "adj", f->in[i].name, i, out[i], trailing);
+  }
   return finish(&b, blob, "adj");
 }
 
@@ -385,6 +394,7 @@ void sci_reverse_siblings(sci_sweep *sweep, sci_id node, const sci_id *by_output
   for (uint32_t k = 0; k < d.n; k++) {
     uint32_t i = d.of[k];
     sci_id value = apply(ad, &s, &o, d.f, k);
+    sweep->guarded = d.guarded[k] ? SCI_GUARDED_CHOICE : 0;
     if (s.map)
       contribute_windows(sweep, s.args[i], value, s.attr->length, sci_type_of(cx, s.f->in[i].node)->size, o.starts[i],
                          o.strides[i]);

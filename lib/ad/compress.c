@@ -57,7 +57,7 @@ static products multiply(const sci_ad *outer, uint32_t n_roots, const sci_id *ro
     ad.seeds = c->n_reverse > 1 ? c->n_reverse : 0;
     for (int64_t i = 0, first = 0; i < n_roots; first += sci_type_of(cx, roots[i])->size, i++)
       seeds[i] = seed_of(&ad, roots[i], c->row_color, first);
-    sci_reverse(&ad, n_roots, roots, seeds, n_inputs, inputs, out);
+    sci_reverse(&ad, n_roots, roots, seeds, n_inputs, inputs, out, NULL);
     p.reverse = join_products(&ad, n_inputs, inputs, out);
   }
   return p;

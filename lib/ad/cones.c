@@ -66,7 +66,7 @@ static sci_id *reverse_values(const sci_ad *ad, const cones *c) {
   sci_id *value = SCI_ARRAY(&ad->cx->env.scratch, sci_id, (size_t)c->n_roots * c->n_leaves);
   for (uint32_t r = 0; r < c->n_roots; r++) {
     sci_id seed = ones_like(ad->cx, c->roots[r]);
-    sci_reverse(ad, 1, &c->roots[r], &seed, c->n_leaves, c->leaves, value + (size_t)r * c->n_leaves);
+    sci_reverse(ad, 1, &c->roots[r], &seed, c->n_leaves, c->leaves, value + (size_t)r * c->n_leaves, NULL);
   }
   return value;
 }

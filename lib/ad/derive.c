@@ -133,7 +133,7 @@ static sci_id forward_product(derivation *d, uint32_t output, const columns *c) 
 /* Adjoints of the columns' inputs for several outputs and their seeds, one per input, in the inputs' shapes. */
 static sci_id *adjoints(derivation *d, uint32_t n, const sci_id *roots, const sci_id *seeds, const columns *c) {
   sci_id *out = SCI_ARRAY(&d->cx->env.scratch, sci_id, c->n);
-  sci_reverse(&d->ad, n, roots, seeds, c->n, c->nodes, out);
+  sci_reverse(&d->ad, n, roots, seeds, c->n, c->nodes, out, NULL);
   for (uint32_t i = 0; i < c->n; i++) out[i] = or_zeros(d, out[i], c->nodes[i]);
   return out;
 }
@@ -239,35 +239,33 @@ static sci_sparse jacobian(derivation *d, const sc_request *r, uint32_t output, 
   return sci_sparse_jacobian(&d->ad, &q);
 }
 
-static sci_sparse hessian(derivation *d, const sc_request *r, const sci_id *gradient, const columns *c,
-                          sc_triangle triangle, bool mirror) {
+/* The lower triangle; `mirror`: both. */
+static sci_sparse hessian(derivation *d, const sci_id *gradient, const columns *c, bool by_columns, bool mirror) {
   sci_jacobian_request q = {.n_roots = c->n,
                             .roots = gradient,
                             .n_inputs = c->n,
                             .inputs = c->nodes,
                             .symmetric = true,
-                            .triangle = triangle,
+                            .triangle = SC_TRIANGLE_LOWER,
                             .mirror = mirror};
-  q.by_columns = (r->kind == SC_REQUEST_SPHESS || r->kind == SC_REQUEST_SPLAGHESS) && r->layout == SC_CSC &&
-                 r->triangle != SC_TRIANGLE_FULL;
+  q.by_columns = by_columns;
   return sci_sparse_jacobian(&d->ad, &q);
 }
 
 static void add_hessian(derivation *d, const sc_request *r, const sci_id *gradient, const columns *c) {
   bool sparse = r->kind == SC_REQUEST_SPHESS || r->kind == SC_REQUEST_SPLAGHESS;
   if (!sparse) {
-    sci_sparse s = hessian(d, r, gradient, c, SC_TRIANGLE_LOWER, false);
+    sci_sparse s = hessian(d, gradient, c, false, false);
     add_dense(d, r, &s, true);
-  } else if (r->triangle == SC_TRIANGLE_FULL) {
-    /* Row by row; a symmetric matrix reads the same by columns. */
-    sci_sparse s = hessian(d, r, gradient, c, SC_TRIANGLE_LOWER, true);
-    const int32_t *row = s.row;
-    if (r->layout == SC_CSC) s.row = s.col, s.col = row;
-    add_sparse(d, r, &s);
-  } else {
-    sci_sparse s = hessian(d, r, gradient, c, r->triangle, false);
-    add_sparse(d, r, &s);
+    return;
   }
+  /* The upper triangle by columns is the lower one by rows, and its values are to be the same ones. */
+  bool full = r->triangle == SC_TRIANGLE_FULL, upper = r->triangle == SC_TRIANGLE_UPPER,
+       columns_first = r->layout == SC_CSC;
+  sci_sparse s = hessian(d, gradient, c, !full && columns_first != upper, full);
+  const int32_t *row = s.row;
+  if (full ? columns_first : upper) s.row = s.col, s.col = row; /* a symmetric matrix reads the same by columns */
+  add_sparse(d, r, &s);
 }
 
 /* ---- requests ---- */

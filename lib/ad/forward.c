@@ -116,7 +116,11 @@ static sci_id forward_extremum(const sci_ad *ad, sci_id node, const sci_id *t, s
   sc_context *cx = ad->cx;
   uint32_t mask = sci_node_at(cx, node)->attr;
   sci_id shares = sci_extremum_shares(ad, op, sci_arg(cx, node, 0), node, mask);
-  return sci_make_reduce(cx, SCI_X_sum, sci_make2(cx, SCI_OP_mul, shares, t[0]), seeded_mask(ad, mask));
+  /* A slope that is infinite elsewhere is none of the extremum's. */
+  sci_id zero = sci_make_double(cx, (sc_dtype)sci_type_of(cx, node)->dtype, 0);
+  sci_id moved = sci_make2(cx, SCI_OP_mul, shares, t[0]);
+  moved = sci_make_select(cx, sci_make2(cx, SCI_OP_ne, shares, zero), moved, zero);
+  return sci_make_reduce(cx, SCI_X_sum, moved, seeded_mask(ad, mask));
 }
 
 sci_id sci_forward_max(const sci_ad *ad, sci_id node, const sci_id *t) {

@@ -16,8 +16,9 @@
 typedef struct sci_contribution {
   struct sci_contribution *next;
   sci_combination value;  /* one multiple without a factor unless several seeds are carried */
-  sci_id mask;            /* SCI_NONE, or a bool of the operand's shape */
-  bool guarded;           /* zeros may stand for what a mask has left out */
+  sci_id mask;            /* SCI_NONE, or a bool of the operand's shape, with the seeds or without */
+  uint8_t mask_by;        /* SCI_GUARDED_...: what made the mask */
+  uint8_t guarded;        /* where the mask holds, zeros may stand for what another one has left out */
   const int32_t *indices; /* NULL: the whole operand; else value is (K, n) */
   int64_t n;
 } sci_contribution;
@@ -210,21 +211,23 @@ static sci_contribution join(const sci_ad *ad, sci_id operand, const sci_contrib
     if (first || c->mask == sum.mask) {
       add_up(ad, &sum.value, &c->value);
       sum.mask = c->mask;
+      sum.mask_by |= c->mask_by;
     } else {
       sci_combination other = sci_combination_of(masked(ad, &c->value, c->mask));
       sum.value = sci_combination_of(masked(ad, &sum.value, sum.mask));
       add_up(ad, &sum.value, &other);
       sum.mask = either(cx, sum.mask, c->mask);
+      sum.mask_by = sum.mask == SCI_NONE ? 0 : sum.mask_by | c->mask_by;
     }
     first = false;
   }
-  sum.guarded |= sum.mask != SCI_NONE;
   bool any_indexed = false;
   for (const sci_contribution *c = list; c; c = c->next) any_indexed |= c->indices != NULL;
   if (!any_indexed) return sum;
   sci_id base = first ? SCI_NONE : masked(ad, &sum.value, sum.mask);
+  sum.guarded |= sum.mask_by;
   sum.value = sci_combination_of(add_indexed(ad, operand, base, list));
-  sum.mask = SCI_NONE;
+  sum.mask = SCI_NONE, sum.mask_by = 0;
   return sum;
 }
 
@@ -266,7 +269,20 @@ static void reverse_guarded_root(sci_sweep *sweep, sci_id id, sci_id under, sci_
     out = sci_combination_of(sci_root_partial(sweep->ad, id, sci_combined(sweep->ad, &adjoint.value)));
   adjoint.value = out;
   adjoint.mask = adjoint.mask == SCI_NONE ? outside : sci_make2(cx, SCI_OP_and, adjoint.mask, outside);
+  adjoint.mask_by |= SCI_GUARDED_ORIGIN;
   contribute(sweep, under, adjoint);
+}
+
+/* Where an adjoint stands for something: where it is not 0, or (of few elements, where this costs nothing when it runs)
+ * where the value matters. */
+static sci_id kept_of(const sci_ad *ad, sci_id id, sci_id adjoint, const sci_live *live) {
+  sc_context *cx = ad->cx;
+  enum { FEW = 32 };
+  sci_shape s = sci_shape_of(cx, id);
+  if (live && live->flags && sci_type_of(cx, id)->size <= FEW)
+    return sci_make_const(cx, SC_BOOL, s.rank, s.dim, live->flags);
+  sci_id zero = sci_make_double(cx, (sc_dtype)sci_type_of(cx, adjoint)->dtype, 0);
+  return sci_make2(cx, SCI_OP_ne, adjoint, zero);
 }
 
 static void reverse_scalar(sci_sweep *sweep, sci_id id, sci_contribution adjoint) {
@@ -279,12 +295,15 @@ static void reverse_scalar(sci_sweep *sweep, sci_id id, sci_contribution adjoint
   bool wild = under != SCI_NONE || is_wild(sweep, op, args, n->n_args);
   uint32_t wanted = 0;
   for (uint32_t i = 0; i < n->n_args; i++) wanted += sci_wants(sweep, args[i]);
-  bool masks = adjoint.guarded && adjoint.mask == SCI_NONE && wild;
+  const sci_live *live = &sweep->live[sci_number(&sweep->order, id)];
+  bool masks = wild && (adjoint.guarded || !live->all);
   if (masks || !sci_stays_open(&adjoint.value, wanted))
     adjoint.value = sci_combination_of(sci_combined(ad, &adjoint.value));
   if (masks) {
-    sci_id value = adjoint.value.of[0].base, zero = sci_make_double(cx, (sc_dtype)sci_type_of(cx, value)->dtype, 0);
-    adjoint.mask = sci_make2(cx, SCI_OP_ne, value, zero);
+    sci_id kept = kept_of(ad, id, adjoint.value.of[0].base, adjoint.guarded ? NULL : live);
+    adjoint.mask = adjoint.mask == SCI_NONE ? kept : sci_make2(cx, SCI_OP_and, adjoint.mask, kept);
+    adjoint.mask_by |= adjoint.guarded ? adjoint.guarded : SCI_GUARDED_CHOICE;
+    adjoint.guarded = 0;
   }
   if (under != SCI_NONE) {
     reverse_guarded_root(sweep, id, under, adjoint);
@@ -301,8 +320,10 @@ static void reverse_scalar(sci_sweep *sweep, sci_id id, sci_contribution adjoint
     if (op == SCI_OP_select) {
       sci_id taken = i == 1 ? args[0] : sci_make1(cx, SCI_OP_not, args[0]);
       c.mask = c.mask == SCI_NONE ? taken : sci_make2(cx, SCI_OP_and, c.mask, taken);
+      c.mask_by |= SCI_GUARDED_CHOICE;
     } else {
       c.value = passed_on(ad, id, i, &adjoint.value);
+      if (op == SCI_OP_minimum || op == SCI_OP_maximum) c.guarded |= SCI_GUARDED_CHOICE;
     }
     if (c.value.n) contribute(sweep, args[i], c);
   }
@@ -313,12 +334,15 @@ static bool reverse_open_sum(sci_sweep *sweep, sci_id id, const sci_contribution
   const sci_ad *ad = sweep->ad;
   if (!ad->seeds || sci_node_at(ad->cx, id)->op != SCI_X_sum || adjoint->value.n != 1) return false;
   sci_multiple m = adjoint->value.of[0];
+  /* A mask of its own for every seed is none of the factor's. */
+  if (adjoint->mask != SCI_NONE && sci_type_of(ad->cx, adjoint->mask)->rank != sci_type_of(ad->cx, id)->rank)
+    return false;
   if (adjoint->mask != SCI_NONE) m = sci_masked_multiple(ad, m, adjoint->mask, true);
   sci_ad plain = *ad;
   plain.seeds = 0;
   m.base = sci_spread_sum(ad, id, m.base);
   if (m.factor != SCI_NONE) m.factor = sci_spread_sum(&plain, id, m.factor);
-  sci_contribution c = {.value = {1, {m}}, .mask = SCI_NONE, .guarded = adjoint->guarded};
+  sci_contribution c = {.value = {1, {m}}, .mask = SCI_NONE, .guarded = adjoint->guarded | adjoint->mask_by};
   contribute(sweep, sci_arg(ad->cx, id, 0), c);
   return true;
 }
@@ -375,14 +399,15 @@ static siblings find_siblings(sc_context *cx, const sci_order *order, const bool
   return s;
 }
 
-static void reverse_call(sci_sweep *sweep, const siblings *s, uint32_t k, const sci_id *adjoints, const bool *guarded) {
+static void reverse_call(sci_sweep *sweep, const siblings *s, uint32_t k, const sci_id *adjoints,
+                         const uint8_t *guarded) {
   sc_context *cx = sweep->ad->cx;
   if (s->leader[k] != k) return; /* adjoints[k] waits for the leader */
   const sci_call_attr *attr = sci_attr(cx, sweep->order.ids[k]);
   uint32_t n = cx->functions[attr->callee]->n_out;
   sci_id *by_output = SCI_ARRAY(&cx->env.scratch, sci_id, n);
   bool any = false;
-  sweep->guarded = false;
+  sweep->guarded = 0;
   for (uint32_t i = 0; i < n; i++) by_output[i] = SCI_NONE;
   for (uint32_t j = k; j != SCI_NONE; j = s->next[j]) {
     if (adjoints[j] == SCI_NONE) continue;
@@ -406,7 +431,7 @@ static const bool *find_wild(sc_context *cx, const sci_order *order) {
 }
 
 void sci_reverse(const sci_ad *ad, uint32_t n_roots, const sci_id *roots, const sci_id *seeds, uint32_t n,
-                 const sci_id *inputs, sci_id *out) {
+                 const sci_id *inputs, sci_id *out, bool *guarded_out) {
   sc_context *cx = ad->cx;
   sci_arena *scratch = &cx->env.scratch;
   sci_sweep sweep = {.ad = ad, .order = sci_reach(cx, roots, n_roots), .guarded = ad->guarded};
@@ -418,7 +443,8 @@ void sci_reverse(const sci_ad *ad, uint32_t n_roots, const sci_id *roots, const 
   sci_mark_active(cx, &sweep.order, active, fixed);
   sweep.active = active;
   sweep.wild = find_wild(cx, &sweep.order);
-  bool *guarded = SCI_ZEROS(scratch, bool, sweep.order.n);
+  sweep.live = sci_find_live(cx, &sweep.order, active, n_roots, roots, seeds);
+  uint8_t *guarded = SCI_ZEROS(scratch, uint8_t, sweep.order.n);
   sweep.parts = SCI_ZEROS(scratch, sci_contribution *, sweep.order.n);
   sci_id *adjoints = SCI_ARRAY(scratch, sci_id, sweep.order.n);
   for (uint32_t k = 0; k < sweep.order.n; k++) adjoints[k] = SCI_NONE;
@@ -439,7 +465,7 @@ void sci_reverse(const sci_ad *ad, uint32_t n_roots, const sci_id *roots, const 
       }
       if (!fixed[k] && reverse_open_sum(&sweep, id, &adjoint)) continue;
       adjoints[k] = masked(ad, &adjoint.value, adjoint.mask);
-      sweep.guarded = guarded[k] = adjoint.guarded;
+      sweep.guarded = guarded[k] = adjoint.guarded | adjoint.mask_by;
     }
     if (fixed[k]) continue;
     if (call)
@@ -450,5 +476,6 @@ void sci_reverse(const sci_ad *ad, uint32_t n_roots, const sci_id *roots, const 
   for (uint32_t i = 0; i < n; i++) {
     uint32_t k = sci_number(&sweep.order, inputs[i]);
     out[i] = k == SCI_NONE ? SCI_NONE : adjoints[k];
+    if (guarded_out) guarded_out[i] = k != SCI_NONE && (guarded[k] & SCI_GUARDED_CHOICE);
   }
 }

@@ -33,6 +33,7 @@ static void reverse_extremum(sci_sweep *sweep, sci_id node, sci_id adjoint, sci_
   sc_context *cx = sweep->ad->cx;
   sci_id arg = sci_arg(cx, node, 0);
   sci_id shares = sci_extremum_shares(sweep->ad, op, arg, node, sci_node_at(cx, node)->attr);
+  sweep->guarded |= SCI_GUARDED_CHOICE;
   sci_contribute(sweep, arg, sci_make2(cx, SCI_OP_mul, sci_spread_sum(sweep->ad, node, adjoint), shares));
 }
 

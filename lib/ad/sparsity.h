@@ -47,6 +47,17 @@ typedef struct sci_writers {
 } sci_writers;
 sci_writers sci_writers_of(sc_context *cx, sci_id node);
 
+/* Which elements of a value any of the roots depends on. `flags` NULL: none, unless `all`. */
+typedef struct sci_live {
+  bool all;
+  bool *flags;
+  int64_t n; /* of flags */
+} sci_live;
+/* Per number, of active nodes, for the roots that have a seed: structural, element by element; operands of products
+ * and calls count as a whole, those of maps as far as windows reach (lib/ad/live.c). Scratch. */
+const sci_live *sci_find_live(sc_context *cx, const sci_order *order, const bool *active, uint32_t n_roots,
+                              const sci_id *roots, const sci_id *seeds);
+
 /* The columns of a callee's Jacobian by its active inputs: which input each is of, and which of its elements. Scratch.
  */
 typedef struct sci_columns {

@@ -22,6 +22,12 @@ typedef struct level {
   bool crowded;    /* loads stay inside the loop around this block; what is computed from them alone does not */
 } level;
 
+/* A value to be rewritten for the block of a level. */
+typedef struct job {
+  sci_val v;
+  uint32_t depth;
+} job;
+
 typedef struct hoisting {
   const sci_program *p;
   sci_store *s;
@@ -31,6 +37,7 @@ typedef struct hoisting {
   sci_map twins;              /* ... and the names' values that stand for them before it; UINT32_MAX: not needed yet */
   sci_map load_of;            /* ... and the load, in `loads` */
   SCI_VEC(sci_stmt) loads;
+  SCI_VEC(job) jobs; /* of the rewriting under way */
   uint32_t n_names;
   sci_map same; /* names that turned out to hold what another name does: that one's value */
   sci_map of_value;
@@ -79,57 +86,70 @@ static bool may_move(const hoisting *x, sci_val v) {
 
 /* ---- rewriting values ---- */
 
-static sci_val rewrite(hoisting *x, sci_val v, uint32_t depth);
-
-/* The name that stands for v, given in the block of its level. */
-static sci_val named(hoisting *x, sci_val v, uint32_t at) {
-  level *l = &x->levels[at];
-  uint32_t known = sci_map_get(&l->hoisted, v);
-  if (known != UINT32_MAX) return known;
-  sci_val made = rewrite(x, v, at);
-  if (sci_value_at(x->s, made)->kind == SCI_V_OP) made = sci_emit_let(&l->out, x->s, made, NULL);
-  sci_map_set(&l->hoisted, v, made);
-  ++*x->changes;
-  return made;
-}
-
-/* The same load before the loop that keeps it. */
-static sci_val twin_of(hoisting *x, sci_name n) {
-  uint32_t known = sci_map_get(&x->twins, n);
-  if (known != UINT32_MAX) return known;
-  sci_stmt st = x->loads.data[sci_map_get(&x->load_of, n)];
-  sci_val made = sci_emit_load(&x->levels[x->of_name[n]].out, x->s, st.buf, st.index, x->s->names[n].hint);
-  sci_map_set(&x->twins, n, made);
-  return made;
-}
-
-/* v for a statement in the block of `depth`. Deep trees are cut by the recursion bound: what lies deeper stays as it
- * is. */
-static sci_val rewrite_at(hoisting *x, sci_val v, uint32_t depth, int bound) {
-  const sci_value value = *sci_value_at(x->s, v);
-  uint32_t other = value.kind == SCI_V_NAME ? sci_map_get(&x->same, value.args[0]) : UINT32_MAX;
-  if (other != UINT32_MAX) return other;
-  uint32_t kept = value.kind == SCI_V_NAME ? sci_map_get(&x->kept, value.args[0]) : UINT32_MAX;
-  if (kept != UINT32_MAX && kept > depth) return twin_of(x, value.args[0]);
-  if (value.kind != SCI_V_OP || !bound) return v;
-  uint32_t known = sci_map_get(&x->levels[depth].hoisted, v);
-  if (known == UINT32_MAX) known = sci_map_get(&x->levels[depth].memo, v);
-  if (known != UINT32_MAX) return known;
-  uint32_t at = level_of(x, v);
-  sci_val made = v, args[3];
-  if (at < depth && may_move(x, v)) {
-    made = named(x, v, at);
-  } else {
-    for (int i = 0; i < sci_ops[value.op].arity; i++) args[i] = rewrite_at(x, value.args[i], depth, bound - 1);
-    made = sci_val_with(x->s, v, args);
+/* Whether v is known for the block of `depth`, and as what; else it is a job. */
+static bool is_known(const hoisting *x, sci_val v, uint32_t depth, sci_val *as) {
+  const sci_value *value = sci_value_at(x->s, v);
+  uint32_t known = v;
+  if (value->kind == SCI_V_OP) {
+    known = sci_map_get(&x->levels[depth].hoisted, v);
+    if (known == UINT32_MAX) known = sci_map_get(&x->levels[depth].memo, v);
+  } else if (value->kind == SCI_V_NAME) {
+    uint32_t other = sci_map_get(&x->same, value->args[0]), kept = sci_map_get(&x->kept, value->args[0]);
+    known = other != UINT32_MAX                  ? other
+            : kept != UINT32_MAX && kept > depth ? sci_map_get(&x->twins, value->args[0])
+                                                 : v;
   }
-  sci_map_set(&x->levels[depth].memo, v, made);
-  return made;
+  *as = known;
+  return known != UINT32_MAX;
 }
 
+/* The job's value, known from here on; false: others come first, and are pushed. */
+static bool do_job(hoisting *x, job j, sci_val *as) {
+  if (is_known(x, j.v, j.depth, as)) return true;
+  const sci_value value = *sci_value_at(x->s, j.v);
+  if (value.kind == SCI_V_NAME) { /* the same load before the loop that keeps it */
+    sci_stmt st = x->loads.data[sci_map_get(&x->load_of, value.args[0])];
+    uint32_t at = x->of_name[value.args[0]];
+    if (!is_known(x, st.index, at, &st.index)) {
+      sci_vec_push(x->a, &x->jobs, (job){st.index, at});
+      return false;
+    }
+    *as = sci_emit_load(&x->levels[at].out, x->s, st.buf, st.index, x->s->names[st.name].hint);
+    sci_map_set(&x->twins, value.args[0], *as);
+    return true;
+  }
+  uint32_t at = level_of(x, j.v), args[3];
+  if (at < j.depth && may_move(x, j.v)) {
+    if (!is_known(x, j.v, at, as)) {
+      sci_vec_push(x->a, &x->jobs, (job){j.v, at});
+      return false;
+    }
+    if (sci_map_get(&x->levels[at].hoisted, j.v) == UINT32_MAX) {
+      if (sci_value_at(x->s, *as)->kind == SCI_V_OP) *as = sci_emit_let(&x->levels[at].out, x->s, *as, NULL);
+      sci_map_set(&x->levels[at].hoisted, j.v, *as);
+      ++*x->changes;
+    }
+  } else {
+    size_t before = x->jobs.n;
+    for (int i = sci_ops[value.op].arity; i-- > 0;)
+      if (!is_known(x, value.args[i], j.depth, &args[i])) sci_vec_push(x->a, &x->jobs, (job){value.args[i], j.depth});
+    if (x->jobs.n != before) return false;
+    *as = sci_val_with(x->s, j.v, args);
+  }
+  sci_map_set(&x->levels[j.depth].memo, j.v, *as);
+  return true;
+}
+
+/* v for a statement in the block of `depth`; trees may be deep. */
 static sci_val rewrite(hoisting *x, sci_val v, uint32_t depth) {
-  enum { BOUND = 64 };
-  return rewrite_at(x, v, depth, BOUND);
+  x->jobs.n = 0;
+  sci_vec_push(x->a, &x->jobs, (job){v, depth});
+  while (x->jobs.n) {
+    job j = x->jobs.data[x->jobs.n - 1];
+    size_t n = x->jobs.n;
+    if (do_job(x, j, &v)) x->jobs.n = n - 1;
+  }
+  return v;
 }
 
 /* ---- statements ---- */

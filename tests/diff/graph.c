@@ -17,7 +17,7 @@ typedef struct builder {
   int n_callees;
   bool strict; /* no rule that is wrong for NaN, infinities or signed zeros; else none of the operations that tell zeros
                   apart */
-  bool smooth; /* float64 only */
+  bool smooth; /* float64, but for inputs that carry no derivative */
   bool stuck;  /* a builder failed */
 } builder;
 
@@ -279,6 +279,65 @@ static sc_expr product(builder *b, sc_expr a) {
   return sc_matmul(a, other);
 }
 
+/* What is only defined on one side of a condition; the other side is often NaN or infinite where it is not taken. */
+static sc_expr guarded(builder *b, sc_expr a) {
+  if (!is_float(a)) return elementwise(b, a);
+  sc_expr zero = sc_like(a, 0), other = rng_chance(&b->r, 50) ? zero : partner(b, a), one = sc_like(a, 1), value = a;
+  sc_expr bound = rng_chance(&b->r, 70) ? zero : sc_like(a, 0.75);
+  switch (rng_below(&b->r, 8)) {
+  case 0: value = sc_sqrt(a); break;
+  case 1: value = sc_log(a); break;
+  case 2: value = sc_div(partner(b, a), a); break;
+  case 3: value = sc_pow(a, sc_like(a, 0.3)); break;
+  case 4: value = sc_pow(a, partner(b, a)); break;
+  case 5: value = sc_cbrt(a); break;
+  case 6:
+    value = sc_log1p(sc_neg(a));
+    bound = one;
+    break;
+  case 7:
+    value = sc_sqrt(sc_sub(sc_square(a), one));
+    bound = one;
+    break;
+  }
+  switch (rng_below(&b->r, 4)) {
+  case 0: return sc_select(sc_le(a, bound), other, value);
+  case 1: return sc_select(sc_not(sc_lt(bound, a)), other, value);
+  case 2:
+    return sc_select(sc_and(sc_lt(bound, a), fitted(b, SC_BOOL, sc_expr_rank(a), sc_expr_shape(a))), value, other);
+  }
+  return sc_select(sc_lt(bound, a), value, other);
+}
+
+/* Neighbours of a long vector, which derivatives make bands of. */
+static sc_expr stencil(builder *b, sc_expr a) {
+  int64_t n = rng_chance(&b->r, 50) ? 8 + rng_below(&b->r, 60) : 4 + rng_below(&b->r, 12), shape[] = {n};
+  int64_t step = 1 + rng_below(&b->r, 3), reach = 1 + rng_below(&b->r, 3), count = (n - reach + step - 1) / step;
+  if (!is_float(a)) return elementwise(b, a);
+  sc_expr v = fitted(b, sc_expr_dtype(a), 1, shape);
+  sc_expr sum = sc_slice(v, 1, (const sc_range[]){{0, n - reach, step}});
+  for (int k = 0; k < 3; k++) {
+    int64_t from = rng_below(&b->r, reach + 1);
+    sc_expr other = sc_slice(v, 1, (const sc_range[]){{from, n - reach + from, step}});
+    switch (rng_below(&b->r, 5)) {
+    case 0: sum = sc_mul(sum, other); break;
+    case 1: sum = sc_add(sum, sc_sin(other)); break;
+    case 2: sum = sc_sub(sc_mul(sum, sc_like(sum, 0.5)), other); break;
+    case 3: sum = sc_add(sum, sc_square(other)); break;
+    case 4: sum = sc_add(sum, other); break;
+    }
+  }
+  if (rng_chance(&b->r, 30)) sum = sc_slice(sum, 1, (const sc_range[]){{SC_NONE, SC_NONE, -1}});
+  if (count < 1 || rng_chance(&b->r, 50)) return sum;
+  sc_expr ends[] = {sc_slice(v, 1, (const sc_range[]){SC_SPAN(0, 2)}), sum,
+                    sc_slice(v, 1, (const sc_range[]){{-1, SC_NONE, 1}})};
+  return sc_concat(ends, 3, 0);
+}
+
+static sc_expr norm(builder *b, sc_expr a) {
+  return is_float(a) && sc_expr_size(a) ? sc_norm_2(rng_chance(&b->r, 30) ? sc_mul(a, sc_like(a, 0)) : a) : a;
+}
+
 static sc_expr called(builder *b) {
   sc_function *f = b->callees[rng_below(&b->r, b->n_callees)];
   size_t n = sc_function_input_count(f), output = (size_t)rng_below(&b->r, (int64_t)sc_function_output_count(f));
@@ -296,15 +355,17 @@ static sc_expr called(builder *b) {
 static sc_expr mapped(builder *b) {
   sc_function *f = b->callees[rng_below(&b->r, b->n_callees)];
   size_t n = sc_function_input_count(f), output = (size_t)rng_below(&b->r, (int64_t)sc_function_output_count(f));
-  int64_t length = rng_chance(&b->r, 5) ? 0 : 1 + rng_below(&b->r, 9), starts[8], strides[8];
+  int64_t length = rng_chance(&b->r, 5) ? 0 : 1 + rng_below(&b->r, rng_chance(&b->r, 30) ? 40 : 9), starts[8],
+          strides[8];
   while (length > 1 && sc_expr_size(sc_function_output(f, output)) * length > MAX_ELEMENTS) length /= 2;
   sc_expr args[8];
   for (size_t k = 0; k < n; k++) {
     sc_expr formal = sc_function_input(f, k);
-    int64_t size = sc_expr_size(formal), choices[] = {0, 1, size, size + 1};
+    int64_t size = sc_expr_size(formal), choices[] = {0, 1, size, size + 1, size, 2};
     starts[k] = rng_below(&b->r, 4);
-    strides[k] = choices[rng_below(&b->r, 4)];
+    strides[k] = choices[rng_below(&b->r, 6)];
     int64_t reach = starts[k] + (length ? (length - 1) * strides[k] : 0) + size + rng_below(&b->r, 3);
+    if (length && rng_chance(&b->r, 15)) starts[k] += (length - 1) * strides[k], strides[k] = -strides[k];
     args[k] = fitted(b, sc_expr_dtype(formal), 1, &reach);
   }
   sc_expr r = sc_vmap_windows(f, length, args, n, starts, strides, output);
@@ -317,6 +378,9 @@ static sc_expr grown(builder *b) {
   sc_expr a = pick(b);
   if (b->smooth && rng_chance(&b->r, 30)) return elementwise(b, a);
   int64_t what = rng_below(&b->r, 100);
+  if (what < 4) return guarded(b, a);
+  if (what < 7) return stencil(b, a);
+  if (what < 8) return norm(b, a);
   if (what < 24) return elementwise(b, a);
   if (what < 32) return reshaped(b, a);
   if (what < 40) return transposed(b, a);
@@ -334,15 +398,49 @@ static sc_expr grown(builder *b) {
 
 /* ---- functions ---- */
 
+/* Mostly what derivatives are taken by; in smooth functions an integer or a bool, or a float without derivative, now
+ * and then. */
+static sc_expr some_input(builder *b, const char *name) {
+  int64_t shape[MAX_AXES];
+  int rank = some_shape(&b->r, shape);
+  sc_dtype dtype = some_dtype(&b->r);
+  if (!b->smooth) return sc_input(b->cx, name, dtype, rank, shape);
+  if (rng_chance(&b->r, 94)) return sc_input(b->cx, name, SC_FLOAT64, rank, shape);
+  return sc_input_nodiff(b->cx, name, dtype == SC_FLOAT32 ? SC_FLOAT64 : dtype, rank, shape);
+}
+
+/* One that brings its own derivative along: what the library makes of it. */
+static sc_function *customized(builder *b, sc_function *g) {
+  sc_request requests[8];
+  char inputs[64] = "";
+  size_t n = 0, n_in = sc_function_input_count(g), n_out = sc_function_output_count(g);
+  for (size_t k = 0; k < n_in; k++)
+    if (sc_expr_diff(sc_function_input(g, k)))
+      snprintf(inputs + strlen(inputs), sizeof inputs - strlen(inputs), "%s%s", n++ ? "+" : "",
+               sc_function_input_name(g, k));
+  if (!n) return g;
+  n = 0;
+  bool vjp = n_out == 1 && rng_chance(&b->r, 50);
+  for (size_t k = 0; k < n_out; k++)
+    if (!is_float(sc_function_output(g, k))) return g;
+  for (size_t k = 0; k < n_in && vjp; k++)
+    if (sc_expr_diff(sc_function_input(g, k)))
+      requests[n++] = SC_ADJ(sc_function_output_name(g, 0), sc_function_input_name(g, k));
+  for (size_t k = 0; k < n_out && !vjp; k++) requests[n++] = SC_FWD(sc_function_output_name(g, k), inputs);
+  char name[32];
+  snprintf(name, sizeof name, "d_%s", sc_function_name(g));
+  sc_function *d = sc_function_derive(g, name, requests, n, NULL);
+  sc_function *made = d ? sc_custom_derivative(g, vjp ? NULL : d, vjp ? d : NULL, NULL) : NULL;
+  b->stuck |= !made;
+  return made;
+}
+
 static sc_function *grow_function(builder *b, const char *name, int n_in, int steps) {
   static const char *const in_names[] = {"x0", "x1", "x2", "x3"}, *const out_names[] = {"y0", "y1", "y2", "y3"};
   sc_named in[4], out[4];
   b->n = 0;
   for (int k = 0; k < n_in; k++) {
-    int64_t shape[MAX_AXES];
-    int rank = some_shape(&b->r, shape);
-    in[k] = (sc_named){in_names[k],
-                       sc_input(b->cx, in_names[k], b->smooth ? SC_FLOAT64 : some_dtype(&b->r), rank, shape), NULL};
+    in[k] = (sc_named){in_names[k], some_input(b, in_names[k]), NULL};
     keep(b, in[k].expr);
   }
   for (int k = 0; k < steps && !b->stuck && b->n < MAX_POOL - 2; k++) keep(b, grown(b));
@@ -362,6 +460,7 @@ static sc_function *grow_all(sc_context *cx, uint64_t seed, const char *name, bo
     char callee[16];
     snprintf(callee, sizeof callee, "g%d", k);
     sc_function *g = grow_function(&b, callee, 1 + (int)rng_below(&b.r, 3), 1 + (int)rng_below(&b.r, 8));
+    if (g && smooth && rng_chance(&b.r, 15)) g = customized(&b, g);
     if (!g) return NULL;
     b.callees[b.n_callees++] = g;
   }

@@ -292,3 +292,25 @@ Test(structural, long_sums, .timeout = 120) {
   free(s.out_names);
   free(s.out);
 }
+
+/* One place of a map's body takes many terms of memory that all iterations share: a value as deep as there are terms.
+ */
+Test(structural, deep_sums, .timeout = 120) {
+  enum { TERMS = 189, LENGTH = 4 };
+  int64_t at[TERMS];
+  for (int k = 0; k < TERMS; k++) at[k] = 6;
+  suite s = {.cx = sc_context_create(NULL)};
+  sc_expr x = sc_input(s.cx, "x", SC_FLOAT64, 1, (int64_t[]){TERMS}),
+          c = sc_input(s.cx, "c", SC_FLOAT64, 1, (int64_t[]){TERMS + 4});
+  sc_function *g = sc_function_create(
+      s.cx, "g", SC_IN({"x", x}), SC_OUT({"y", sc_index_add(sc_ones(s.cx, SC_FLOAT64, 1, (int64_t[]){14}), x, at)}));
+  for (int64_t stride = 0; stride < 2; stride++) {
+    sc_expr y = sc_vmap_windows(g, LENGTH, &c, 1, (int64_t[]){1}, &stride, 0);
+    sc_function *f = sc_function_create(s.cx, "f", SC_IN({"c", c}), SC_OUT({"y", y}));
+    diff_checks checks = {.toggles = true, .text = true};
+    for (diff_way way = 0; way < DIFF_WAYS; way++) checks.way[way] = diff_way_exists(way);
+    char why[512];
+    cr_expect(diff_check(f, 7, &checks, why, sizeof why), "%s", why);
+  }
+  sc_context_destroy(s.cx);
+}

@@ -13,7 +13,6 @@ typedef struct dual_frame {
   const sc_function *f;
   hyperdual **value; /* by node id; NULL: not reached */
   const hyperdual *const *in;
-  bool good; /* everything finite and of moderate size, away from points where conventions decide */
 } dual_frame;
 
 static const double MODERATE = 1e4;
@@ -22,6 +21,12 @@ static void *grab(int64_t n, size_t size) {
   void *p = calloc(n ? (size_t)n : 1, size);
   if (!p) abort();
   return p;
+}
+
+/* No number to compare: not finite, too large, or where conventions decide. What depends on it is none either; what a
+ * selection leaves out is of no account. */
+static hyperdual bad(double v) {
+  return (hyperdual){v, NAN, NAN, NAN};
 }
 
 static hyperdual combine(hyperdual a, hyperdual b, double p, double q) {
@@ -70,17 +75,22 @@ static int64_t moved_from(const dual_frame *fr, sci_id id, const sci_node *n, in
 /* ---- families ---- */
 
 /* Where the library has a convention, or the derivative jumps. */
-static bool apply(dual_frame *fr, sci_op op, const hyperdual *x, hyperdual *out) {
+static bool apply(sci_op op, const hyperdual *x, hyperdual *out) {
   if ((op == SCI_OP_minimum || op == SCI_OP_maximum) && x[0].v == x[1].v) {
     *out = combine(x[0], x[1], 0.5, 0.5);
     return true;
   }
-  if (op == SCI_OP_abs && x[0].v == 0) {
-    *out = (hyperdual){0};
+  if ((op == SCI_OP_minimum || op == SCI_OP_maximum) && (isnan(x[0].v) || isnan(x[1].v))) {
+    *out = bad(NAN);
     return true;
   }
-  if (op == SCI_OP_copysign && (x[0].v == 0 || x[1].v == 0)) fr->good = false;
-  return hd_apply(op, x, out);
+  if (op == SCI_OP_abs && x[0].v == 0) {
+    *out = isfinite(x[0].d1) && isfinite(x[0].d2) && isfinite(x[0].d12) ? (hyperdual){0} : bad(0);
+    return true;
+  }
+  if (!hd_apply(op, x, out)) return false;
+  if (op == SCI_OP_copysign && (x[0].v == 0 || x[1].v == 0)) *out = bad(out->v);
+  return true;
 }
 
 static void elementwise(dual_frame *fr, sci_id id, const sci_node *n, hyperdual *out) {
@@ -99,7 +109,7 @@ static void elementwise(dual_frame *fr, sci_id id, const sci_node *n, hyperdual 
       out[e] = x[0].v != 0 ? x[1] : x[2];
     else if (n->op == SCI_OP_cast && floats)
       out[e] = x[0];
-    else if (!floats || !apply(fr, (sci_op)n->op, x, &out[e]))
+    else if (!floats || !apply((sci_op)n->op, x, &out[e]))
       out[e] = (hyperdual){
           .v = sci_scalar_double((sc_dtype)t->dtype, ora_scalar((sci_op)n->op, operand, (sc_dtype)t->dtype, s))};
   }
@@ -110,6 +120,7 @@ static void reduce(dual_frame *fr, sci_id id, const sci_node *n, hyperdual *out)
   const hyperdual *x = fr->value[n->args[0]];
   double *best = grab(t->size, sizeof *best), sign = n->op == SCI_X_min ? -1 : 1;
   int64_t *ties = grab(t->size, sizeof *ties);
+  bool *nan = grab(t->size, sizeof *nan);
   for (int64_t r = 0; r < t->size; r++) best[r] = -INFINITY;
   for (int pass = n->op == SCI_X_sum; pass < 2; pass++)
     for (int64_t e = 0; e < from->size; e++) {
@@ -117,14 +128,15 @@ static void reduce(dual_frame *fr, sci_id id, const sci_node *n, hyperdual *out)
       position(from, e, at);
       for (int k = 0; k < from->rank; k++)
         if (!(n->attr >> k & 1)) to = to * from->shape[k] + at[k];
+      nan[to] |= isnan(x[e].v);
       if (!pass && sign * x[e].v > best[to]) best[to] = sign * x[e].v;
       if (!pass || (n->op != SCI_X_sum && sign * x[e].v != best[to])) continue;
       out[to] = combine(out[to], x[e], 1, 1);
       ties[to]++;
     }
   for (int64_t r = 0; n->op != SCI_X_sum && r < t->size; r++)
-    out[r] = combine(out[r], out[r], 1.0 / (double)ties[r], 0);
-  free(best), free(ties);
+    out[r] = nan[r] ? bad(NAN) : combine(out[r], out[r], 1.0 / (double)ties[r], 0);
+  free(best), free(ties), free(nan);
 }
 
 static void indexed(dual_frame *fr, sci_id id, const sci_node *n, hyperdual *out) {
@@ -160,7 +172,16 @@ static void matmul(dual_frame *fr, const sci_node *n, hyperdual *out) {
       }
 }
 
-static bool evaluate(const sc_function *f, const hyperdual *const *in, uint32_t output, hyperdual *out);
+static void evaluate(const sc_function *f, const hyperdual *const *in, uint32_t output, hyperdual *out);
+
+/* The values alone, for a formal that takes no derivatives; NULL: it does. */
+static hyperdual *passive_copy(const dual_frame *fr, sci_id id, bool diff) {
+  if (diff) return NULL;
+  int64_t n = sci_type_of(fr->cx, id)->size;
+  hyperdual *copy = grab(n, sizeof *copy);
+  for (int64_t e = 0; e < n; e++) copy[e].v = fr->value[id][e].v;
+  return copy;
+}
 
 static void call(dual_frame *fr, sci_id id, const sci_node *n, hyperdual *out) {
   const sci_call_attr *attr = sci_attr(fr->cx, id);
@@ -168,12 +189,17 @@ static void call(dual_frame *fr, sci_id id, const sci_node *n, hyperdual *out) {
   const sci_id *args = sci_args(fr->cx, n);
   const hyperdual **in = grab(n->n_args, sizeof *in);
   int64_t trips = n->op == SCI_X_vmap ? attr->length : 1, size = sci_type_of(fr->cx, g->out[attr->output].node)->size;
+  hyperdual **plain = grab(n->n_args, sizeof *plain);
+  for (uint32_t k = 0; k < n->n_args; k++)
+    plain[k] = passive_copy(fr, args[k], sci_type_of(fr->cx, g->in[k].node)->diff);
   for (int64_t i = 0; i < trips; i++) {
     for (uint32_t k = 0; k < n->n_args; k++)
-      in[k] = fr->value[args[k]] + (n->op == SCI_X_vmap ? attr->windows[k] + i * attr->windows[n->n_args + k] : 0);
-    fr->good &= evaluate(g, in, attr->output, out + i * size);
+      in[k] = (plain[k] ? plain[k] : fr->value[args[k]]) +
+              (n->op == SCI_X_vmap ? attr->windows[k] + i * attr->windows[n->n_args + k] : 0);
+    evaluate(g, in, attr->output, out + i * size);
   }
-  free(in);
+  for (uint32_t k = 0; k < n->n_args; k++) free(plain[k]);
+  free(plain), free(in);
 }
 
 static void source(dual_frame *fr, sci_id id, const sci_node *n, hyperdual *out) {
@@ -224,10 +250,10 @@ static bool moderate(hyperdual x) {
   return fabs(x.v) < MODERATE && fabs(x.d1) < MODERATE && fabs(x.d2) < MODERATE && fabs(x.d12) < MODERATE;
 }
 
-static bool evaluate(const sc_function *f, const hyperdual *const *in, uint32_t output, hyperdual *out) {
+static void evaluate(const sc_function *f, const hyperdual *const *in, uint32_t output, hyperdual *out) {
   const sc_context *cx = f->cx;
   sci_id root = f->out[output].node;
-  dual_frame fr = {cx, f, grab((int64_t)root + 1, sizeof *fr.value), in, true};
+  dual_frame fr = {cx, f, grab((int64_t)root + 1, sizeof *fr.value), in};
   uint8_t *reached = grab((int64_t)root + 1, 1);
   reached[root] = 1;
   for (sci_id id = root + 1; id-- > 0;)
@@ -237,14 +263,17 @@ static bool evaluate(const sc_function *f, const hyperdual *const *in, uint32_t 
     int64_t size = sci_type_of(cx, id)->size;
     fr.value[id] = grab(size, sizeof **fr.value);
     if (size) eval_node(&fr, id, fr.value[id]);
-    for (int64_t e = 0; e < size; e++) fr.good &= moderate(fr.value[id][e]);
+    for (int64_t e = 0; e < size; e++)
+      if (!moderate(fr.value[id][e])) fr.value[id][e] = bad(fr.value[id][e].v);
   }
   if (sci_type_of(cx, root)->size) memcpy(out, fr.value[root], (size_t)sci_type_of(cx, root)->size * sizeof *out);
   for (sci_id id = 0; id <= root; id++) free(fr.value[id]);
   free(fr.value), free(reached);
-  return fr.good;
 }
 
 bool ora_eval_dual(const sc_function *f, const hyperdual *const *in, uint32_t output, hyperdual *out) {
-  return evaluate(f, in, output, out);
+  bool good = true;
+  evaluate(f, in, output, out);
+  for (int64_t e = 0; e < sci_type_of(f->cx, f->out[output].node)->size; e++) good &= moderate(out[e]);
+  return good;
 }

@@ -15,8 +15,8 @@ typedef struct hyperdual {
 bool hd_apply(sci_op op, const hyperdual *a, hyperdual *out);
 
 /* One output of a float64 function over hyper-dual inputs (integers and bools among them as plain values). Ties are
- * split as the library does. False: something on the way is not finite, too large to compare, or on a jump of a
- * derivative. */
+ * split as the library does. False: something that a result depends on is not finite, too large to compare, or on a
+ * jump of a derivative; what a selection leaves out may be anything. */
 bool ora_eval_dual(const sc_function *f, const hyperdual *const *in, uint32_t output, hyperdual *out);
 
 #endif

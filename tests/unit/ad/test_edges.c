@@ -68,6 +68,49 @@ static sc_function *masked_product(sc_context *cx) { /* the value not taken is N
   sc_expr r = sc_call(g, (sc_expr[]){x, y}, 2, 0);
   return of2(cx, x, y, masked_by(sc_slice(x, 1, &back), sc_slice(r, 1, &back)));
 }
+/* Infinite slopes of elements that the result does not depend on, or not here. */
+static sc_function *sliced_root(sc_context *cx) {
+  sc_expr x = vec(cx, "x", 2);
+  return of1(cx, x, sc_sum(sc_span(sc_sqrt(x), 1, 2)));
+}
+static sc_function *replaced_root(sc_context *cx) {
+  sc_expr x = vec(cx, "x", 2), roots = sc_sqrt(x);
+  return of1(cx, x, sc_sum(sc_index_set(roots, sc_gather(x, (int64_t[]){0}, 1, (int64_t[]){1}), (int64_t[]){0})));
+}
+static sc_function *windowed_root(sc_context *cx) { /* no window reaches the first one, none is left of another map */
+  sc_expr x = vec(cx, "x", 2), w = vec(cx, "w", 1), roots = sc_sqrt(x);
+  sc_function *g = sc_function_create(cx, "g", SC_IN({"w", w}), SC_OUT({"r", sc_mul(w, w)}));
+  sc_expr some = sc_vmap_windows(g, 1, &roots, 1, (int64_t[]){1}, (int64_t[]){1}, 0);
+  sc_expr none = sc_vmap_windows(g, 0, &roots, 1, (int64_t[]){0}, (int64_t[]){1}, 0);
+  return of1(cx, x, sc_add(sc_sum(some), sc_sum(none)));
+}
+static sc_function *greater_root(sc_context *cx) {
+  sc_expr x = vec(cx, "x", 2);
+  return of1(cx, x, sc_sum(sc_maximum(sc_sqrt(x), sc_like(x, 1))));
+}
+static sc_function *greatest_root(sc_context *cx) {
+  sc_expr x = vec(cx, "x", 2);
+  return of1(cx, x, sc_max(sc_sqrt(x)));
+}
+static sc_function *twice_masked_root(sc_context *cx) { /* zeros of one selection, then another one's mask */
+  sc_expr x = vec(cx, "x", 2);
+  sc_range back = {SC_NONE, SC_NONE, -1};
+  sc_expr inner = sc_select(sc_lt(x, sc_like(x, 9)), sc_sqrt(x), x);
+  return of1(cx, x, masked_by(sc_slice(x, 1, &back), sc_slice(inner, 1, &back)));
+}
+static sc_function *choosing_map(sc_context *cx) { /* a map makes the selection, the root is outside */
+  sc_expr x = vec(cx, "x", 2), w = num(cx, "w"), c = num(cx, "c"), roots = sc_sqrt(x);
+  sc_function *g = sc_function_create(cx, "g", SC_IN({"w", w}, {"c", c}),
+                                      SC_OUT({"r", sc_select(sc_gt(c, sc_like(c, 0)), sc_mul(w, w), sc_like(w, 0))}));
+  return of1(cx, x, sc_sum(sc_vmap_windows(g, 2, (sc_expr[]){roots, x}, 2, (int64_t[]){0, 0}, (int64_t[]){1, 1}, 0)));
+}
+static sc_function *
+masked_quotients(sc_context *cx) { /* a mask of its own for each of two seeds, and a factor of both */
+  sc_expr x = vec(cx, "x", 3), y = vec(cx, "y", 2), quotient;
+  quotient = sc_div(sc_sum(sc_square(x)), sc_add(sc_sum(y), sc_scalar(cx, 1)));
+  sc_expr both = sc_broadcast(sc_reshape(quotient, 1, (int64_t[]){1}), 1, (int64_t[]){2});
+  return of2(cx, x, y, sc_select(sc_gt(y, sc_like(y, 0)), both, sc_like(y, 0)));
+}
 static sc_function *masked_division(sc_context *cx) { /* D05 */
   sc_expr a = num(cx, "x"), b = num(cx, "y");
   return of2(cx, a, b, sc_select(sc_gt(b, sc_like(b, 1)), sc_div(a, b), sc_like(a, 0)));
@@ -243,6 +286,24 @@ static const edge edges[] = {
      {-3, 0, 1, 5, 6, 7, 1, 1, 1},
      {0, 0, 0, 7, 0, 0, 0, 0},
      8},
+    {"D03 sliced", sliced_root, {"f", "grad:f:x", "hess:f:x"}, {0, 4}, {2, 0, .25, 0, 0, 0, -.03125}, 7},
+    {"D03 replaced", replaced_root, {"f", "grad:f:x", "hess:f:x"}, {0, 4}, {2, 1, .25, 0, 0, 0, -.03125}, 7},
+    {"D03 windowed", windowed_root, {"f", "grad:f:x", "hess:f:x"}, {0, 4}, {4, 0, 1, 0, 0, 0, 0}, 7},
+    {"D03 greater",
+     greater_root,
+     {"f", "grad:f:x", "jac:f:x", "hess:f:x"},
+     {0, 4},
+     {3, 0, .25, 0, .25, 0, 0, 0, -.03125},
+     9},
+    {"D03 greatest", greatest_root, {"f", "grad:f:x", "fwd:f:x"}, {0, 4, 1, 1}, {2, 0, .25, .25}, 4},
+    {"D03 masked twice", twice_masked_root, {"f", "grad:f:x", "hess:f:x"}, {0, 4}, {2, 0, .25, 0, 0, 0, -.03125}, 7},
+    {"D03 chosen by a map", choosing_map, {"f", "grad:f:x", "hess:f:x"}, {0, 4}, {4, 0, 1, 0, 0, 0, 0}, 7},
+    {"masked quotients",
+     masked_quotients,
+     {"f", "jac:f:x", "jac:f:x+y"},
+     {1, 2, 3, 1, -1},
+     {14, 0, 2, 4, 6, 0, 0, 0, 2, 4, 6, -14, -14, 0, 0, 0, 0, 0},
+     18},
     {"D05 untaken", masked_division, {"f", "grad:f:x+y", "hess:f:x+y"}, {1, 0}, {0, 0, 0, 0, 0, 0, 0}, 7},
     {"D05 taken", masked_division, {"f", "grad:f:x+y", "hess:f:x+y"}, {3, 2}, {1.5, .5, -.75, 0, -.25, -.25, .75}, 7},
     {"masked log",
