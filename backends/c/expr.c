@@ -247,7 +247,8 @@ static void push_mask(c_render *r, sci_val v) {
   bool is_mask = sci_c_varies(r, v);
   push_text(r, ")");
   push_value(r, v, P_ANY, false);
-  push_text(r, is_mask ? "(" : "-(int64_t)(");
+  bool narrow = strncmp(r->vector.suffix, "f32", 3) == 0; /* as wide as a lane, or it is no operand of a mask */
+  push_text(r, is_mask ? "(" : narrow ? "-(int32_t)(" : "-(int64_t)(");
 }
 
 static void put_logic(c_render *r, const sci_value *x, int least) {

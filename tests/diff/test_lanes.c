@@ -32,6 +32,11 @@ static const form forms[] = {
      "prog.store prog.select(%c, prog.add(prog.log(%v), prog.pow(%v, 0.7)), prog.select(prog.lt(%v, -1), "
      "prog.sqrt(prog.sub(prog.mul(%v, %v), 1)), prog.div(1, prog.sqrt(prog.add(%v, 2))))), %y[%i]",
      0},
+    {"one condition for all", 1, 1, /* beside masks */
+     "%u = prog.load %x[1] %v = prog.load %x[%i] %c = prog.assign prog.lt(0, %u) {declare} "
+     "prog.store prog.select(prog.and(%c, prog.lt(%v, 0.5)), %v, prog.select(prog.or(prog.not(%c), prog.isnan(%v)), "
+     "prog.sqrt(%v), prog.mul(%v, %u))), %y[%i]",
+     0},
     {"two in place", 1, 2,
      "%v = prog.load %x[%i] %a = prog.load %y[prog.mul(%i, 2)] %b = prog.load %y[prog.add(prog.mul(%i, 2), 1)] "
      "prog.store prog.add(prog.sqrt(%v), %b), %y[prog.mul(%i, 2)] prog.store %a, %y[prog.add(prog.mul(%i, 2), 1)]",
