@@ -120,6 +120,7 @@ typedef struct c_lanes {
   c_lane_type *type;
   char suffix[24];               /* f64x4 */
   char count[32];                /* how many lanes: a number, or a macro */
+  const char *splat, *mask;      /* calls that make vectors and masks, up to the value */
   int lanes;                     /* 0: the preprocessor decides */
   bool partial;                  /* the last chunk has fewer iterations than lanes */
   bool declares;                 /* variables of that type */
@@ -263,8 +264,9 @@ bool sci_c_put_lane_load(c_render *r, const sci_stmt *st);
 bool sci_c_put_lane_store(c_render *r, const sci_stmt *st);
 bool sci_c_put_lane_assign(c_render *r, const sci_stmt *st);
 sci_runs sci_c_lane_runs(c_render *r, sci_block block);
-/* The whole run of a statement, at its first one. True: the statement itself is done. */
-bool sci_c_put_run(c_render *r, sci_block block, uint32_t at, sci_runs *runs);
+/* The whole run of a statement, at its first one. True: the statement itself is done. `flags`: those of the block's
+ * statements. */
+bool sci_c_put_run(c_render *r, sci_block block, uint32_t at, sci_runs *runs, const uint8_t *flags);
 const char *sci_c_splat(c_render *r); /* "scaly_splat_f64x4(" */
 const char *sci_c_mask(c_render *r);  /* "SCALY_MASK(scaly_m64x4, " */
 

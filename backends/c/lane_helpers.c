@@ -73,7 +73,10 @@ static void put_select(sci_text *out, const naming *n) {
 /* "(a, b, 0, 4, 2, 6)": the arguments of a shuffle. */
 static void put_indices(sci_text *out, int width, int stage, bool high) {
   sci_put(out, ", (a, b");
-  for (int p = 0; p < width; p++) sci_putf(out, ", %d", (p & stage ? width + p - stage : p) + (high ? stage : 0));
+  for (int p = 0; p < width; p++) {
+    sci_put(out, ", ");
+    sci_put_int(out, (p & stage ? width + p - stage : p) + (high ? stage : 0));
+  }
   sci_put(out, ")");
 }
 

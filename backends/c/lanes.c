@@ -59,6 +59,8 @@ static void name_type(c_render *r, const sci_loop *l) {
   else
     snprintf(v->count, sizeof v->count, "%d", t.lanes);
   v->lanes = t.is_auto ? 0 : t.lanes;
+  v->splat = sci_asprintf(&r->env->scratch, "scaly_splat_%s(", v->suffix);
+  v->mask = sci_asprintf(&r->env->scratch, "SCALY_MASK(scaly_m%s, ", v->suffix + 1);
 }
 
 const char *sci_c_local_type(c_render *r, const sci_local *l) {
@@ -144,13 +146,24 @@ static const char *array_name(c_render *r, uint32_t number) {
   return r->array_names.data[number];
 }
 
+/* b0[3] */
+static void put_place_in(c_render *r, uint32_t number, uint32_t place) {
+  put(r, array_name(r, number));
+  sci_put_char(r->out, '[');
+  sci_put_int(r->out, place);
+  sci_put_char(r->out, ']');
+}
+
 /* scaly_load_f64x4 */
 static void put_helper_name(c_render *r, c_lane_helper h) {
   static const char *const names[C_LANE_HELPERS] = {"load",      "store",      "load_strided", "store_strided",
                                                     "load_part", "store_part", "load_block",   "store_block",
                                                     "splat",     "select"};
   r->vector.type->helper[h] = true;
-  sci_putf(r->out, "scaly_%s_%s", names[h], r->vector.suffix);
+  put(r, "scaly_");
+  put(r, names[h]);
+  sci_put_char(r->out, '_');
+  put(r, r->vector.suffix);
 }
 
 /* A float in all lanes. */
@@ -159,21 +172,20 @@ static void put_widened(c_render *r, sci_val v) {
     sci_c_put_value(r, v, P_ANY);
     return;
   }
-  put_helper_name(r, C_LANE_SPLAT);
-  put(r, "(");
+  put(r, sci_c_splat(r));
   sci_c_put_value(r, v, P_ANY);
-  put(r, ")");
+  sci_put_char(r->out, ')');
 }
 
 /* ---- operations, from the renderer's stack of what is left to print ---- */
 
 const char *sci_c_splat(c_render *r) {
   r->vector.type->helper[C_LANE_SPLAT] = true;
-  return sci_asprintf(&r->env->scratch, "scaly_splat_%s(", r->vector.suffix);
+  return r->vector.splat;
 }
 
 const char *sci_c_mask(c_render *r) {
-  return sci_asprintf(&r->env->scratch, "SCALY_MASK(scaly_m%s, ", r->vector.suffix + 1);
+  return r->vector.mask;
 }
 
 /* ---- statements ---- */
@@ -181,12 +193,16 @@ const char *sci_c_mask(c_render *r) {
 /* "x + 6 * i, 6": the first lane's address, and how far the next one's is. */
 static void put_place(c_render *r, const sci_stmt *st, const sci_access *access, bool with_stride) {
   sci_c_put_address(r, st->buf, st->index);
-  if (with_stride) sci_putf(r->out, ", %lld", (long long)access->stride);
+  if (!with_stride) return;
+  put(r, ", ");
+  sci_put_int(r->out, access->stride);
 }
 
 /* How many lanes of a part there are. */
 static void put_live(c_render *r) {
-  if (r->vector.partial) sci_putf(r->out, ", %s", sci_c_own_name(r, "live"));
+  if (!r->vector.partial) return;
+  put(r, ", ");
+  put(r, sci_c_own_name(r, "live"));
 }
 
 static void put_lane_load(c_render *r, const sci_stmt *st, const sci_access *access) {
@@ -205,7 +221,7 @@ bool sci_c_put_lane_load(c_render *r, const sci_stmt *st) {
   if (access.kind == SCI_ACCESS_OWN)
     sci_c_put_element(r, st->buf, st->index);
   else if (block)
-    sci_putf(r->out, "%s[%u]", array_name(r, block - 1), r->vector.place_in[st->name]);
+    put_place_in(r, block - 1, r->vector.place_in[st->name]);
   else
     put_lane_load(r, st, &access);
   return true;
@@ -260,13 +276,18 @@ static void put_block_call(c_render *r, const sci_stmt *first, const sci_run *ru
   put_helper_name(r, h);
   put(r, "(");
   put_place(r, first, &run->access, true);
-  sci_putf(r->out, ", %u, %s);\n", n, array_name(r, number));
+  put(r, ", ");
+  sci_put_int(r->out, n);
+  put(r, ", ");
+  put(r, array_name(r, number));
+  put(r, ");\n");
 }
 
 static void put_array(c_render *r, uint32_t n, uint32_t number) {
   put_indent(r);
   sci_c_put_type(r, (sc_dtype)r->vector.loop->of, true);
-  sci_putf(r->out, " %s[%u]", array_name(r, number), n);
+  sci_put_char(r->out, ' ');
+  put_place_in(r, number, n);
 }
 
 /* A list that is too long for a line gets a line per element. */
@@ -301,25 +322,28 @@ static void put_list(c_render *r, sci_block block, const uint32_t *order, uint32
 
 /* All elements in one list, or one after the other when some need temporaries of their own. */
 static void put_stored_run(c_render *r, sci_block block, const sci_runs *runs, const sci_run *run, uint32_t from,
-                           uint32_t n) {
+                           uint32_t n, const uint8_t *flags) {
   uint32_t number = r->vector.n_blocks++;
   const uint32_t *order = runs->order + run->first + from;
   bool is_list = true;
-  for (uint32_t k = 0; k < n; k++) {
+  for (uint32_t k = 0; is_list && k < n; k++) {
+    if (!(flags[order[k]] & C_SHARES)) continue;
     sci_c_find_shared(r, &block.stmts[order[k]]);
-    is_list &= !r->shared.n;
+    is_list = !r->shared.n;
   }
   put_array(r, n, number);
   if (is_list) put(r, " = "), put_list(r, block, order, n);
   put(r, ";\n");
   for (uint32_t k = 0; !is_list && k < n; k++) {
     const sci_stmt *st = &block.stmts[order[k]];
-    sci_c_put_temporaries(r, st);
+    bool shares = flags[order[k]] & C_SHARES;
+    if (shares) sci_c_put_temporaries(r, st);
     put_indent(r);
-    sci_putf(r->out, "%s[%u] = ", array_name(r, number), k);
+    put_place_in(r, number, k);
+    put(r, " = ");
     put_widened(r, st->value);
     put(r, ";\n");
-    sci_c_forget_temporaries(r);
+    if (shares) sci_c_forget_temporaries(r);
   }
   put_block_call(r, &block.stmts[order[0]], run, n, number, C_LANE_STORE_BLOCK);
 }
@@ -344,14 +368,14 @@ sci_runs sci_c_lane_runs(c_render *r, sci_block block) {
 
 /* Pieces of a block each, and the last one up to half as long again: a few elements left over would cost as much as a
  * block. */
-bool sci_c_put_run(c_render *r, sci_block block, uint32_t at, sci_runs *runs) {
+bool sci_c_put_run(c_render *r, sci_block block, uint32_t at, sci_runs *runs, const uint8_t *flags) {
   if (!runs->of || !runs->of[at]) return false;
   sci_run *run = &runs->list.data[runs->of[at] - 1];
   bool is_store = block.stmts[at].kind == SCI_S_STORE;
   for (uint32_t from = 0, n; from < run->n; from += n) {
     n = run->n - from > BLOCK + BLOCK / 2 ? BLOCK : run->n - from;
     if (is_store)
-      put_stored_run(r, block, runs, run, from, n);
+      put_stored_run(r, block, runs, run, from, n, flags);
     else
       put_loaded_run(r, block, runs, run, from, n);
   }

@@ -145,14 +145,35 @@ static void put_simple(c_render *r, const sci_stmt *st, uint8_t flags) {
   if (flags & C_SHARES) sci_c_forget_temporaries(r);
 }
 
+/* How many flags a loop's body has. */
+static size_t count_flags(const sci_loop *l) {
+  if (!sci_loop_trips(l)) return 0;
+  size_t n = l->body.n;
+  for (uint32_t i = 0; i < l->body.n; i++)
+    if (l->body.stmts[i].kind == SCI_S_LOOP) n += count_flags(l->body.stmts[i].loop);
+  return n;
+}
+
+/* The flags of a block's own statements, in their order. */
+static const uint8_t *flags_of_block(c_render *r, sci_block block) {
+  uint8_t *flags = SCI_ARRAY(&r->env->scratch, uint8_t, block.n);
+  size_t at = r->flags.n;
+  for (uint32_t i = 0; i < block.n; i++) {
+    flags[i] = r->flags.data[--at];
+    if (block.stmts[i].kind == SCI_S_LOOP) at -= count_flags(block.stmts[i].loop);
+  }
+  return flags;
+}
+
 /* Recursion follows loop nesting only. The flags lie in the order of the walk that left them, which went backwards. */
 static void put_block(c_render *r, sci_block block) {
   sci_runs runs = sci_c_lane_runs(r, block);
+  const uint8_t *of_block = runs.of ? flags_of_block(r, block) : NULL;
   for (uint32_t i = 0; i < block.n; i++) {
     const sci_stmt *st = &block.stmts[i];
     uint8_t flags = r->flags.data[--r->flags.n];
     bool dead = flags & C_DEAD;
-    if (sci_c_put_run(r, block, i, &runs)) continue;
+    if (sci_c_put_run(r, block, i, &runs, of_block)) continue;
     if (st->kind == SCI_S_LOOP) {
       if (dead && !sci_loop_trips(st->loop)) continue;
       if (dead) {
