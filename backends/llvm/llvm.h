@@ -65,7 +65,6 @@ void sci_llvm_place(sci_env *env, LLVMMemoryBufferRef object, const char *const 
                     sci_code *out);
 
 /* The same for an image made otherwise, which stays the caller's. */
-void sci_llvm_place_image(sci_env *env, const sci_image *image, sci_code *out);
 
 /* ---- link.c: the same through ORC ---- */
 

@@ -219,8 +219,8 @@ static void call_parts(const work *w, const char *name, uint32_t n_args, uint32_
 static void call_math(const work *w, int op, const char *name) {
   sci_vector_routine r;
   const sci_program *p = w->x->program;
-  bool found = w->wide && sci_vector_routine_find(&p->vector, p->target.isa, op, SC_FLOAT64, (int)w->x->width, &r);
-  if (found && r.lanes > 4) sci_x86_refuse(w->x, "routines of eight lanes");
+  bool found = w->wide && sci_vector_routine_find(&p->vector, p->target.isa, op, SC_FLOAT64, (int)w->x->asked, &r);
+  if (found && r.lanes > w->x->width) sci_x86_refuse(w->x, "routines of eight lanes");
   call_parts(w, found ? r.name : name, (uint32_t)sci_ops[op].arity, found ? r.lanes : 1);
 }
 

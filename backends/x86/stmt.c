@@ -251,21 +251,23 @@ static void trips(sci_x86 *x, const sci_loop *l, int64_t start, int64_t n, int64
 
 /* Chunks of `width` iterations, and one of what is left, in which the lanes past the last iteration do what that one
  * does: that is what every plan of a tail comes to. */
-static void chunks(sci_x86 *x, const sci_loop *l, uint32_t width) {
+static void chunks(sci_x86 *x, const sci_loop *l, uint32_t asked) {
+  uint32_t width = asked < 4 ? asked : 4;
   int64_t n = sci_loop_trips(l), whole = n / width, rest = n % width;
-  if (width > 4 || l->of != SC_FLOAT64) {
-    sci_x86_refuse(x, "lanes of other than two or four float64");
+  if (l->of != SC_FLOAT64) {
+    sci_x86_refuse(x, "lanes of another type than float64");
     return;
   }
   if (!x->has_lanes) sci_lanes_init(&x->lanes, x->store, &x->env->scratch);
   x->has_lanes = true;
   sci_lanes_enter(&x->lanes, l);
   x->width = width;
+  x->asked = asked;
   if (whole) trips(x, l, l->start, whole, l->step * width);
   x->rest = (uint32_t)rest;
   if (rest) trips(x, l, l->start + whole * width * l->step, 1, l->step);
   x->rest = 0;
-  x->width = 0;
+  x->width = x->asked = 0;
   if (width == 4) sci_x86_clear_upper(x);
   sci_x86_forget(x);
 }

@@ -4,7 +4,7 @@
  * what is in memory anyway, until the next call or label. That makes code in a fraction of a microsecond per operation,
  * linear in the program, at about twice the run time of the best code. Operations are those of the LLVM backend, one by
  * one, so both give the same bits. What is not known here (float32 and int32 values, processors without AVX2 and fused
- * multiply-add, eight lanes) is refused as a whole, and LLVM compiles it. */
+ * multiply-add, routines of eight lanes) is refused as a whole, and LLVM compiles it. */
 #ifndef SCI_BACKENDS_X86_X86_H
 #define SCI_BACKENDS_X86_X86_H
 
@@ -137,6 +137,7 @@ typedef struct sci_x86 {
   bool has_lanes;            /* `lanes` covers the store */
   sci_lane_facts lanes;
   uint32_t width; /* lanes of the present loop; 0: none */
+  uint32_t asked; /* as the program has them: of which a register may hold half */
   uint32_t rest;  /* a chunk of so many iterations; the other lanes do what the last does. 0: whole */
   sci_x86_storage workspace;
   uint32_t proc;

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "lib/api/kernel.h"
 #include "lib/api/unit.h"
@@ -15,9 +16,21 @@ static struct {
   pthread_cond_t work, done;
   sci_job *first, *last;
   pthread_t threads[MOST_THREADS];
-  int n_threads, n_idle, n_running, wanted;
+  int n_threads, n_idle, n_running, n_away, wanted;
   bool ending;
-} pool = {PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER, .wanted = 1};
+} pool = {.wanted = 1};
+
+/* Of a clock that nobody sets. */
+static void make_conditions(void) {
+  pthread_condattr_t attr;
+  pthread_condattr_init(&attr);
+#ifdef __linux__
+  pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+#endif
+  pthread_cond_init(&pool.work, &attr);
+  pthread_cond_init(&pool.done, NULL);
+  pthread_condattr_destroy(&attr);
+}
 
 /* ---- fork: nothing runs, nobody holds a lock ---- */
 
@@ -47,26 +60,64 @@ static void in_child(void) {
   forking = false;
   sci_plugin_unlock();
   pthread_mutex_init(&lock, NULL);
-  pthread_cond_init(&pool.work, NULL);
-  pthread_cond_init(&pool.done, NULL);
+  make_conditions();
   pool.n_threads = pool.n_idle = 0;
 }
 
 /* ---- exit ---- */
 
-static void join_threads(void) {
-  pthread_mutex_lock(&lock);
-  pool.ending = true;
+static void drop_queue(void) {
   for (sci_job *job; (job = pool.first);) {
     pool.first = job->next;
     job->ended(job);
   }
   pool.last = NULL;
+}
+
+/* Runs when the process ends and when the library is unloaded. Whoever is away at the end of the process is left
+ * behind; what else runs, and everything that runs when there will be no code to return to, is waited for. */
+static void join_threads(void) {
+  pthread_mutex_lock(&lock);
+  pool.ending = true;
+  drop_queue();
+  pthread_cond_broadcast(&pool.work);
+  bool leaves = sci_plugin_ending();
+  while (leaves && pool.n_running > pool.n_away) pthread_cond_wait(&pool.done, &lock);
+  leaves &= pool.n_away > 0;
   int n = pool.n_threads;
   pool.n_threads = 0;
-  pthread_cond_broadcast(&pool.work);
   pthread_mutex_unlock(&lock);
-  for (int i = 0; i < n; i++) pthread_join(pool.threads[i], NULL);
+  for (int i = 0; i < n; i++) {
+    if (leaves)
+      pthread_detach(pool.threads[i]);
+    else
+      pthread_join(pool.threads[i], NULL);
+  }
+}
+
+static _Thread_local bool ours; /* this thread */
+
+void sci_job_leave(void) {
+  if (!ours) return;
+  pthread_mutex_lock(&lock);
+  pool.n_away++;
+  pthread_cond_broadcast(&pool.done);
+  pthread_mutex_unlock(&lock);
+}
+
+void sci_job_return(void) {
+  if (!ours) return;
+  pthread_mutex_lock(&lock);
+  while (pool.ending && sci_plugin_ending()) pthread_cond_wait(&pool.work, &lock);
+  pool.n_away--;
+  pthread_mutex_unlock(&lock);
+}
+
+bool sci_jobs_end(void) {
+  pthread_mutex_lock(&lock);
+  bool ending = pool.ending && ours;
+  pthread_mutex_unlock(&lock);
+  return ending;
 }
 
 /* At exit as at fork the order counts: the threads must be gone before what a plugin has registered ends LLVM under
@@ -76,8 +127,13 @@ void sci_guard_process(void) {
   atexit(join_threads);
 }
 
+static void prepare(void) {
+  make_conditions();
+  sci_guard_process();
+}
+
 void sci_units_lock(void) {
-  pthread_once(&prepared, sci_guard_process);
+  pthread_once(&prepared, prepare);
   pthread_mutex_lock(&lock);
 }
 
@@ -99,19 +155,46 @@ static void run(sci_job *job) {
   pthread_cond_broadcast(&pool.done);
 }
 
+static void start_thread(void);
+
+static void start_thread_if_wanted(void) {
+  if (pool.first && !pool.n_idle && pool.n_threads < pool.wanted && !pool.ending) start_thread();
+}
+
+/* Until there may be something to do. */
+static void rest(const sci_job *job, double now) {
+  pool.n_idle++;
+  if (job) {
+    struct timespec t;
+#ifdef __linux__
+    clock_gettime(CLOCK_MONOTONIC, &t);
+#else
+    clock_gettime(CLOCK_REALTIME, &t);
+#endif
+    int64_t until = t.tv_nsec + (int64_t)((job->due - now) * 1e6) + 1;
+    t.tv_sec += until / 1000000000;
+    t.tv_nsec = until % 1000000000;
+    pthread_cond_timedwait(&pool.work, &lock, &t);
+  } else {
+    pthread_cond_wait(&pool.work, &lock);
+  }
+  pool.n_idle--;
+}
+
 static void *work(void *unused) {
   (void)unused;
+  ours = true;
   pthread_mutex_lock(&lock);
   while (!pool.ending) {
     sci_job *job = pool.first;
-    if (!job) {
-      pool.n_idle++;
-      pthread_cond_wait(&pool.work, &lock);
-      pool.n_idle--;
+    double now = sci_now_ms();
+    if (!job || job->due > now) {
+      rest(job, now);
       continue;
     }
     pool.first = job->next;
     if (!pool.first) pool.last = NULL;
+    start_thread_if_wanted();
     run(job);
   }
   pthread_mutex_unlock(&lock);
@@ -132,15 +215,16 @@ static void start_thread(void) {
   pthread_attr_destroy(&attr);
 }
 
-void sci_job_queue(sci_job *job) {
+void sci_job_queue(sci_job *job, double delay_ms) {
   job->next = NULL;
+  job->due = sci_now_ms() + delay_ms;
   job->state = SCI_JOB_QUEUED;
   if (pool.last)
     pool.last->next = job;
   else
     pool.first = job;
   pool.last = job;
-  if (!pool.n_idle && pool.n_threads < pool.wanted && !pool.ending) start_thread();
+  start_thread_if_wanted();
   pthread_cond_signal(&pool.work);
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "lib/api/names.h"
+#include "lib/api/promote.h"
 #include "scaly/cache.h"
 
 bool sc_cache_available(void) {
@@ -61,12 +62,15 @@ static void file_name(const unsigned char key[SCI_DIGEST_SIZE], char out[80]) {
   memcpy(out + 2 * SCI_DIGEST_SIZE, ".jit", 5);
 }
 
-static void store(sci_kept *kept, const sci_image *image) {
+static void store(sci_kept *kept, const sci_code *code, const sci_promotion *promotion) {
   char name[80];
   size_t size;
   int folder = sci_store_open(kept->dir, true, kept->warning);
   if (folder < 0) return;
-  sci_cache_entry e = {.kernels = kept->kernels, .image = *image};
+  sci_cache_entry e = {.kernels = kept->kernels,
+                       .programs = promotion ? promotion->programs : NULL,
+                       .fast = code->tier == SC_TIER_FAST,
+                       .image = *code->image};
   memcpy(e.key, kept->key, sizeof e.key);
   void *bytes = sci_cache_encode(&e, &size);
   file_name(kept->key, name);
@@ -75,11 +79,12 @@ static void store(sci_kept *kept, const sci_image *image) {
   close(folder);
 }
 
-void sci_kept_store(sci_kept *kept, const sci_code *code) {
+/* Fast code that cannot be stored is nothing to tell about: the best is to come. */
+void sci_kept_store(sci_kept *kept, const sci_code *code, const sci_promotion *promotion) {
   if (kept->warning[0]) return; /* there is no place for it */
   if (code->image)
-    store(kept, code->image);
-  else
+    store(kept, code, promotion);
+  else if (code->tier == SC_TIER_BEST)
     snprintf(kept->warning, sizeof kept->warning, "the code cannot be stored in the cache: %s", code->refusal);
 }
 
@@ -99,7 +104,7 @@ static bool place(const sci_cache_entry *e, sci_code *code) {
                      .handle = p,
                      .release = sci_placed_close,
                      .code_bytes = e->image.code_bytes,
-                     .tier = SC_TIER_BEST};
+                     .tier = e->fast ? SC_TIER_FAST : SC_TIER_BEST};
   return true;
 }
 
@@ -110,26 +115,34 @@ static bool is_sound(const sci_cache_entry *e, const sci_cache_use *use, size_t 
   return true;
 }
 
+/* Fast code is what was wanted, or will be, or there is nothing else. */
+static bool is_good_enough(const sci_cache_entry *e, const sc_jit_options *o) {
+  if (!e->fast) return true;
+  return o->tier != SC_TIER_BEST && (!e->programs[0].size || sci_background_threads());
+}
+
 /* A unit on what the bytes hold; NULL: nothing that can be used here. */
 static sci_unit *load(sci_env *env, const void *bytes, size_t size, const sci_cache_use *use, size_t n,
-                      unsigned names) {
+                      const sc_jit_options *o) {
   sci_cache_entry e;
   const char *why;
   sci_code code;
   if (!sci_cache_decode(bytes, size, &e, &why)) return NULL;
   sci_unit *unit = NULL;
-  if (is_sound(&e, use, n) && place(&e, &code)) {
+  if (is_sound(&e, use, n) && is_good_enough(&e, o) && place(&e, &code)) {
     sci_kept *kept = sci_kept_make(use, e.kernels, n);
     if (kept) kept->stored = true;
     sci_description *d = SCI_ARRAY(&env->scratch, sci_description, n);
     for (size_t i = 0; i < n; i++) d[i] = (sci_description){e.kernels[i].data, e.kernels[i].size};
-    unit = sci_unit_make(env, NULL, &code, n, kept, sci_names_make(names, d, n));
+    sci_promotion *promotion = NULL;
+    if (e.fast && e.programs[0].size) promotion = sci_promotion_make(e.programs, n, o->plugin_dir, false);
+    unit = sci_unit_make(env, &code, n, kept, sci_names_make(o->names, d, n), promotion);
   }
   sci_cache_free(&e);
   return unit;
 }
 
-static sci_unit *find_in_folder(sci_env *env, sci_cache_use *use, size_t n, unsigned names) {
+static sci_unit *find_in_folder(sci_env *env, sci_cache_use *use, size_t n, const sc_jit_options *o) {
   char why[SCI_WHY], name[80];
   size_t size = 0;
   int folder = sci_store_open(use->dir, false, why);
@@ -140,7 +153,7 @@ static sci_unit *find_in_folder(sci_env *env, sci_cache_use *use, size_t n, unsi
   file_name(use->key, name);
   void *bytes = sci_store_read(folder, name, true, &size);
   close(folder);
-  sci_unit *unit = bytes ? load(env, bytes, size, use, n, names) : NULL;
+  sci_unit *unit = bytes ? load(env, bytes, size, use, n, o) : NULL;
   free(bytes);
   return unit;
 }
@@ -149,9 +162,13 @@ bool sci_cache_find(sci_env *env, sci_cache_use *use, const sc_jit_options *o, d
                     sc_kernel **out) {
   if (use->rebuild) return false;
   sci_unit *unit = sci_unit_find(use->key);
-  if (!unit) unit = find_in_folder(env, use, n, o->names);
+  if (!unit) unit = find_in_folder(env, use, n, o);
   if (!unit) return false;
   if (o->tier == SC_TIER_BEST) sci_unit_wait(unit);
+  if (o->tier == SC_TIER_BEST && sci_unit_read(unit).tier != SC_TIER_BEST) {
+    sci_unit_release(unit);
+    return false;
+  }
   const sci_kept *kept = sci_unit_kept(unit);
   sci_defer(env, sci_unit_release_it, unit);
   for (size_t i = 0; i < n; i++) {

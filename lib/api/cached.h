@@ -47,7 +47,8 @@ struct sci_kept {
 };
 /* NULL: no memory. One block, to be freed with free(). */
 sci_kept *sci_kept_make(const sci_cache_use *use, const sci_bytes *kernels, size_t n);
-/* Writes the image into the folder; a problem is the warning. Without the lock. */
-void sci_kept_store(sci_kept *kept, const sci_code *code);
+/* Writes the image into the folder; a problem is the warning. Without the lock. Fast code goes with what makes it
+ * better. */
+void sci_kept_store(sci_kept *kept, const sci_code *code, const sci_promotion *promotion);
 
 #endif

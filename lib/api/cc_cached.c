@@ -101,7 +101,7 @@ static sci_unit *load(sci_env *env, int folder, const sci_cache_use *use, const 
   if (sound && is_library(folder, use, &s) && open_library(env, use, &s, &code)) {
     sci_kept *kept = sci_kept_make(use, e.kernels, 1);
     if (kept) kept->stored = true;
-    unit = kept ? sci_unit_make(env, NULL, &code, 1, kept, NULL) : NULL;
+    unit = kept ? sci_unit_make(env, &code, 1, kept, NULL, NULL) : NULL;
   }
   sci_cache_free(&e);
   return unit;

@@ -1,9 +1,12 @@
 /* Owns the public functions that compile: through the LLVM plugin, or through a spawned compiler. */
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "lib/api/cached.h"
 #include "lib/api/cc_cached.h"
 #include "lib/api/names.h"
+#include "lib/api/promote.h"
 #include "lib/expr/expr.h"
 #include "scaly/cache.h"
 
@@ -23,8 +26,8 @@ static sc_status status_of(const sci_env *env) {
 }
 
 /* A unit of the code, and kernels on its entries; those made before this unwinds are in `out`. */
-static void make_kernels(sci_env *env, const sc_program *const *ps, size_t n, const sci_backend *backend,
-                         sci_code *code, const sci_cache_use *use, unsigned names, sc_kernel **out) {
+static void make_kernels(sci_env *env, const sc_program *const *ps, size_t n, sci_code *code, sci_promotion *promotion,
+                         const sci_cache_use *use, unsigned names, sc_kernel **out) {
   sci_description *d = SCI_ARRAY(&env->scratch, sci_description, n);
   sci_bytes *kernels = SCI_ARRAY(&env->scratch, sci_bytes, n);
   for (size_t i = 0; i < n; i++) {
@@ -34,7 +37,9 @@ static void make_kernels(sci_env *env, const sc_program *const *ps, size_t n, co
   double start = sci_now_ms();
   sc_compile_times times = code->times;
   sci_kept *kept = use && use->dir ? sci_kept_make(use, kernels, n) : NULL;
-  sci_unit *unit = sci_unit_make(env, backend, code, n, kept, sci_names_make(names, d, n));
+  if (promotion) sci_keep(env, promotion);
+  sci_keep(env, code);
+  sci_unit *unit = sci_unit_make(env, code, n, kept, sci_names_make(names, d, n), promotion);
   if (kept) times.cache += sci_now_ms() - start;
   sci_defer(env, sci_unit_release_it, unit);
   for (size_t i = 0; i < n; i++) {
@@ -47,25 +52,77 @@ static void make_kernels(sci_env *env, const sc_program *const *ps, size_t n, co
 
 /* ---- in process ---- */
 
+/* Where there is no direct code, the first compilation of a process spends its time on bringing LLVM's code into
+ * memory, which both tiers would do: then a small function gets its best code at once. Statements. */
+enum { BEST_AT_ONCE = 25 };
+
+static size_t statements(sci_block b) {
+  size_t n = b.n;
+  for (uint32_t i = 0; i < b.n; i++)
+    if (b.stmts[i].kind == SCI_S_LOOP) n += statements(b.stmts[i].loop->body);
+  return n;
+}
+
+static bool is_small_and_first(const sc_program *const *ps, size_t n) {
+  static atomic_bool warm;
+  return !atomic_exchange(&warm, true) && n == 1 && statements(sci_entry(ps[0])->body) <= BEST_AT_ONCE;
+}
+
+static bool compile_direct(sci_env *env, const sci_compile_request *r, sci_code *code) {
+  if (r->asan)
+    snprintf(code->refusal, sizeof code->refusal, "accesses are not checked");
+  else
+    check(env, sci_backend_x86.compile(env, r, code), sci_backend_x86.name);
+  return code->entry;
+}
+
+static void compile_by_llvm(sci_env *env, const sci_compile_request *r, const char *plugin_dir, sci_code *code) {
+  double start = sci_now_ms();
+  const char *need = code->refusal[0] ? sci_strdup(&env->scratch, code->refusal) : NULL;
+  const sci_backend *llvm = sci_llvm_plugin(env, plugin_dir, need);
+  double plugin_ms = sci_now_ms() - start;
+  *code = (sci_code){0};
+  check(env, llvm->compile(env, r, code), llvm->name);
+  code->times.plugin = plugin_ms;
+}
+
+/* A plugin that was asked for by name must be there, whether it will be needed or not. */
+static bool has_llvm(sci_env *env, const char *plugin_dir) {
+  if (sci_llvm_plugin_exists(env, plugin_dir)) return true;
+  if (plugin_dir) sci_llvm_plugin(env, plugin_dir, NULL);
+  return false;
+}
+
+/* Code of the tier: direct where that is known and fast code will do for now. True: the best is still to come. */
+static bool compile_now(sci_env *env, const sc_program *const *ps, size_t n, const sc_jit_options *options,
+                        sci_code *code) {
+  const char *dir = options ? options->plugin_dir : NULL;
+  sci_compile_request r = {.batch = ps, .n_batch = n, .asan = options && options->asan};
+  sc_tier tier = options ? options->tier : SC_TIER_AUTO;
+  bool llvm = has_llvm(env, dir);
+  if (tier == SC_TIER_AUTO && llvm && !sci_background_threads()) tier = SC_TIER_BEST;
+  if (tier == SC_TIER_BEST || !compile_direct(env, &r, code)) {
+    if (tier == SC_TIER_AUTO && is_small_and_first(ps, n)) tier = SC_TIER_BEST;
+    r.tier = tier == SC_TIER_BEST ? SC_TIER_BEST : SC_TIER_FAST;
+    compile_by_llvm(env, &r, dir, code);
+  }
+  sci_defer(env, sci_code_drop, code);
+  return tier == SC_TIER_AUTO && llvm;
+}
+
 /* Compiles lowered programs of one context into kernels; the cache and lowering took so long. Unwinds. */
 static void compile_all(sci_env *env, const sc_program *const *ps, size_t n, const sc_jit_options *options,
                         const sci_cache_use *use, sc_compile_times times, sc_kernel **out) {
   for (size_t i = 0; i < n; i++) check_program(ps[i], env);
-  double start = sci_now_ms();
-  const sci_backend *llvm = sci_llvm_plugin(env, options ? options->plugin_dir : NULL);
-  double plugin_ms = sci_now_ms() - start;
-  sc_tier tier = options ? options->tier : SC_TIER_AUTO;
-  if (tier == SC_TIER_AUTO && !sci_background_threads()) tier = SC_TIER_BEST;
-  sci_code code = {0};
-  check(env,
-        llvm->compile(env,
-                      &(sci_compile_request){.batch = ps, .n_batch = n, .tier = tier, .asan = options && options->asan},
-                      &code),
-        llvm->name);
-  code.times.cache = times.cache;
-  code.times.lower = times.lower;
-  code.times.plugin = plugin_ms;
-  make_kernels(env, ps, n, llvm, &code, use, options ? options->names : 0, out);
+  sci_code *code = SCI_NEW(&env->scratch, sci_code);
+  sci_promotion *promotion = NULL;
+  if (compile_now(env, ps, n, options, code)) {
+    promotion = sci_promotion_of(env, ps, n, options);
+    sci_defer(env, free, promotion);
+  }
+  code->times.cache = times.cache;
+  code->times.lower = times.lower;
+  make_kernels(env, ps, n, code, promotion, use, options ? options->names : 0, out);
 }
 
 static void release_all(sc_kernel **out, size_t n) {
@@ -198,7 +255,7 @@ char *sc_emit_llvm(const sc_program *p, sc_emit kind, const sc_jit_options *opti
   sci_frame fr;
   if (!SCI_TRY(env, &fr)) return NULL;
   check_program(p, env);
-  const sci_backend *llvm = sci_llvm_plugin(env, options ? options->plugin_dir : NULL);
+  const sci_backend *llvm = sci_llvm_plugin(env, options ? options->plugin_dir : NULL, NULL);
   char *out[2] = {NULL, NULL};
   size_t sizes[2] = {0, 0};
   check(env, llvm->render(env, &(sci_render_request){.program = p, .emit = kind}, out, sizes), llvm->name);
@@ -216,7 +273,7 @@ bool sc_llvm_available(sc_context *cx, const char *plugin_dir, const char **vers
     sci_diags_truncate(&cx->env, before);
     return false;
   }
-  const sci_backend *llvm = sci_llvm_plugin(&cx->env, plugin_dir);
+  const sci_backend *llvm = sci_llvm_plugin(&cx->env, plugin_dir, NULL);
   if (version) *version = llvm->version;
   sci_leave(&cx->env, &fr);
   return true;
@@ -232,7 +289,7 @@ static sc_kernel *make_cc_kernel(sci_env *env, const sc_program *p, sci_code *co
   free(code->source.data);
   sci_kept *kept = use->dir ? sci_kept_make(use, &(sci_bytes){d.bytes, d.size}, 1) : NULL;
   if (kept) kept->stored = true;
-  return sci_kernel_make(env, d, sci_unit_make(env, &sci_backend_cc, code, 1, kept, NULL), 0, code->times);
+  return sci_kernel_make(env, d, sci_unit_make(env, code, 1, kept, NULL, NULL), 0, code->times);
 }
 
 static sc_kernel *compile_cc(const sc_program *p, const sc_cc_options *options, sci_cache_use *use, double lower_ms) {

@@ -109,7 +109,7 @@ sc_module *sc_render_llvm_program(const sc_program *p, const sc_c_options *optio
   char *code[2] = {NULL, NULL};
   size_t size[2], code_size[2];
   t->env = env;
-  const sci_backend *llvm = sci_llvm_plugin(env, plugin_dir);
+  const sci_backend *llvm = sci_llvm_plugin(env, plugin_dir, NULL);
   run(env, &sci_backend_c,
       &(sci_render_request){
           .program = p, .c = options, .object = sci_asprintf(&env->scratch, "%s%s", name, endings[kind])},

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -86,26 +87,40 @@ void *sci_plugin_symbol(sci_env *env, const char *dir, const char *file, const c
   sci_fail(env, SC_ERR_UNAVAILABLE, "%s; looked for %s", missing, looked.n ? looked.data : file);
 }
 
-static const sci_backend *find_plugin(sci_env *env, const char *dir) {
+/* The one that was opened last. */
+static _Atomic(const sci_backend *) opened;
+
+/* The threads of the background are looked after anew behind whatever a plugin has registered; it itself tells about
+ * the end of the process before that. */
+static void note_opened(const sci_backend *backend) {
+  if (atomic_load(&opened) == backend) return;
+  sci_guard_process();
+  if (backend->ending) backend->ending();
+  atomic_store(&opened, backend);
+}
+
+bool sci_plugin_ending(void) {
+  const sci_backend *backend = atomic_load(&opened);
+  return backend && backend->ending && backend->ending();
+}
+
+static const sci_backend *find_plugin(sci_env *env, const char *dir, const char *need) {
+  const char *missing = "no in-process compiler";
+  if (need) missing = sci_asprintf(&env->scratch, "no in-process compiler for this: without LLVM, %s", need);
   /* POSIX has functions come out of dlsym as object pointers. */
   union {
     void *object;
     sci_plugin_fn function;
   } entry = {sci_plugin_symbol(env, dir, LLVM_PLUGIN, SCI_PLUGIN_SYMBOL,
-                               "no in-process compiler: the LLVM plugin was not found (build Scaly with LLVM 19 or "
-                               "newer, Debian: llvm-19-dev)")};
+                               sci_asprintf(&env->scratch,
+                                            "%s: the LLVM plugin was not found (build Scaly with LLVM 19 or newer, "
+                                            "Debian: llvm-19-dev)",
+                                            missing))};
   const sci_backend *backend = entry.function();
   if (!backend || backend->abi != SCI_BACKEND_ABI)
     sci_fail(env, SC_ERR_UNAVAILABLE, "the LLVM plugin belongs to another version of Scaly");
-  sci_guard_process();
+  note_opened(backend);
   return backend;
-}
-
-const char *sci_llvm_plugin_path(sci_env *env, const char *dir) {
-  places p = usual_places(env, dir, LLVM_PLUGIN);
-  for (size_t i = 0; i < p.n; i++)
-    if (access(p.paths[i], F_OK) == 0) return p.paths[i];
-  return NULL;
 }
 
 /* An opened plugin stays open for the life of the process, so a second dlopen of the same file only counts. */
@@ -124,10 +139,25 @@ void sci_plugin_unlock(void) {
   pthread_mutex_unlock(&opening);
 }
 
-const sci_backend *sci_llvm_plugin(sci_env *env, const char *dir) {
+const char *sci_llvm_plugin_path(sci_env *env, const char *dir) {
+  places p = usual_places(env, dir, LLVM_PLUGIN);
+  for (size_t i = 0; i < p.n; i++)
+    if (access(p.paths[i], F_OK) == 0) return p.paths[i];
+  return NULL;
+}
+
+bool sci_llvm_plugin_exists(sci_env *env, const char *dir) {
+  static atomic_bool usual_exists; /* what is missing may come */
+  if (!dir && atomic_load(&usual_exists)) return true;
+  bool exists = sci_llvm_plugin_path(env, dir);
+  if (!dir && exists) atomic_store(&usual_exists, true);
+  return exists;
+}
+
+const sci_backend *sci_llvm_plugin(sci_env *env, const char *dir, const char *need) {
   sci_plugin_lock();
   sci_defer(env, unlock, &opening);
-  const sci_backend *backend = !dir && usual ? usual : find_plugin(env, dir);
+  const sci_backend *backend = !dir && usual ? usual : find_plugin(env, dir, need);
   if (!dir) usual = backend;
   sci_keep(env, &opening);
   pthread_mutex_unlock(&opening);

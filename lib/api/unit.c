@@ -6,12 +6,13 @@
 
 #include "lib/api/cached.h"
 #include "lib/api/names.h"
+#include "lib/api/promote.h"
 
 struct sci_unit {
   sci_job job; /* first: the job is the unit */
   size_t references, n;
   sci_code code[2]; /* the second: best code from the background */
-  const sci_backend *backend;
+  sci_promotion *promotion;
   sc_tier tier;
   sc_status later_status;
   double best_ms;
@@ -54,15 +55,17 @@ static const sc_entry *entries_of(const sci_code *code) {
   return code->entries ? code->entries : &code->entry;
 }
 
-static void free_code(sci_code *code) {
+void sci_code_drop(void *what) {
+  sci_code *code = what;
   if (code->release) code->release(code->handle);
   free(code->image);
 }
 
 static void destroy(sci_unit *u) {
-  free_code(&u->code[0]);
-  free_code(&u->code[1]);
+  sci_code_drop(&u->code[0]);
+  sci_code_drop(&u->code[1]);
   sci_names_forget(u->names);
+  free(u->promotion);
   free(u->kept);
   free(u);
 }
@@ -82,21 +85,21 @@ static void drop_image(sci_code *code) {
 
 /* ---- the best tier ---- */
 
+/* A process that is over by then never opens LLVM. */
+enum { BEST_AFTER_MS = 10 };
+
 static void make_best(sci_job *job) {
   sci_unit *u = (sci_unit *)job;
   sci_fp_state fp = sci_fp_default();
-  sci_env env;
   double start = sci_now_ms();
-  if (sci_env_init(&env, NULL)) {
-    u->later_status = u->backend->finish(&env, u->code[0].later, &u->code[1]);
-    sci_env_free(&env);
-  } else {
-    u->backend->drop(u->code[0].later);
-    u->later_status = SC_ERR_MEMORY;
-  }
-  u->code[0].later = NULL;
+  sci_code best = {0};
+  sci_job_leave();
+  sc_status status = sci_promote(u->promotion, &best);
+  sci_job_return();
+  u->code[1] = best;
+  u->later_status = status;
   u->best_ms = sci_now_ms() - start;
-  if (u->kept && u->later_status == SC_OK) sci_kept_store(u->kept, &u->code[1]);
+  if (u->kept && status == SC_OK) sci_kept_store(u->kept, &u->code[1], NULL);
   drop_image(&u->code[1]);
   sci_fp_restore(&fp);
 }
@@ -106,8 +109,6 @@ static void make_best(sci_job *job) {
 static void swap_in(sci_job *job) {
   sci_unit *u = (sci_unit *)job;
   if (job->state != SCI_JOB_DONE) { /* dropped at exit */
-    u->backend->drop(u->code[0].later);
-    u->code[0].later = NULL;
     job->state = SCI_JOB_DONE;
   } else if (u->later_status == SC_OK) {
     for (size_t i = 0; i < u->n; i++)
@@ -120,34 +121,40 @@ static void swap_in(sci_job *job) {
 
 /* ---- life ---- */
 
-sci_unit *sci_unit_make(sci_env *env, const sci_backend *backend, sci_code *code, size_t n, sci_kept *kept,
-                        sci_names *names) {
+static sci_unit *new_unit(sci_code *code, size_t n) {
   sci_unit *u = calloc(1, sizeof *u + n * sizeof *u->current);
-  if (!u) {
-    if (code->later) backend->drop(code->later);
-    free_code(code);
-    free(kept);
-    sci_names_forget(names);
-    sci_fail(env, SC_ERR_MEMORY, "out of memory: a kernel's code");
-  }
+  if (!u) return NULL;
   u->job.run = make_best;
   u->job.ended = swap_in;
   u->references = 1;
   u->n = n;
   u->code[0] = *code;
-  u->backend = backend;
   u->tier = code->tier == SC_TIER_FAST ? SC_TIER_FAST : SC_TIER_BEST;
   for (size_t i = 0; i < n; i++) atomic_init(&u->current[i], entries_of(&u->code[0])[i]);
+  return u;
+}
+
+sci_unit *sci_unit_make(sci_env *env, sci_code *code, size_t n, sci_kept *kept, sci_names *names,
+                        sci_promotion *promotion) {
+  sci_unit *u = new_unit(code, n);
+  if (!u) {
+    sci_code_drop(code);
+    free(kept);
+    free(promotion);
+    sci_names_forget(names);
+    sci_fail(env, SC_ERR_MEMORY, "out of memory: a kernel's code");
+  }
   u->kept = kept;
-  if (kept && !kept->stored && u->tier == SC_TIER_BEST) sci_kept_store(kept, &u->code[0]);
+  u->promotion = promotion;
+  if (kept && !kept->stored) sci_kept_store(kept, &u->code[0], promotion);
   drop_image(&u->code[0]);
   sci_units_lock();
   if (kept) list(u);
   u->names = names;
   if (names) sci_names_tell(names, entries_of(&u->code[0]), u->code[0].code_bytes);
-  if (code->later) {
+  if (promotion) {
     u->references++; /* the job's */
-    sci_job_queue(&u->job);
+    sci_job_queue(&u->job, BEST_AFTER_MS);
   }
   sci_units_unlock();
   return u;
@@ -172,17 +179,10 @@ void sci_unit_retain(sci_unit *u) {
 }
 
 void sci_unit_release(sci_unit *u) {
-  void *later = NULL;
   sci_units_lock();
-  if (u->references == 2 && sci_job_take_back(&u->job)) { /* nobody is left to want what is queued */
-    later = u->code[0].later;
-    u->code[0].later = NULL;
-    u->references--;
-  }
-  const sci_backend *backend = u->backend;
+  if (u->references == 2 && sci_job_take_back(&u->job)) u->references--; /* nobody is left to want what is queued */
   let_go(u);
   sci_units_unlock();
-  if (later) backend->drop(later);
 }
 
 /* Not while the background may be writing it; afterwards nobody does. */

@@ -8,7 +8,7 @@
 #include <zlib.h>
 
 enum {
-  VERSION = 2,
+  VERSION = 3,
   COMPRESS_ABOVE = 256 << 10,
   LEVEL = 1,
   RAW = -15,
@@ -18,15 +18,15 @@ enum {
 };
 static const char magic[8] = "scalyjit";
 
-/* In the byte order of the machine, as everything that an entry holds. Tables follow: sizes of the descriptions, entry
- * points, the descriptions, the symbols' names; then the blob. */
+/* In the byte order of the machine, as everything that an entry holds. Tables follow: sizes of the descriptions and of
+ * the programs, entry points, the descriptions, the programs, the symbols' names; then the blob. */
 typedef struct header {
   char magic[8];
   uint32_t version, header_crc; /* of the header, with this field zero */
   unsigned char key[SCI_DIGEST_SIZE];
   uint64_t file_size, tables_size, stored_size, blob_size, slots, code_bytes;
-  uint32_t n_kernels, n_symbols, compressed, tables_crc, stored_crc,
-      pad[3]; /* a multiple of 16 bytes, all of them checked */
+  uint32_t n_kernels, n_symbols, compressed, tables_crc, stored_crc, fast,
+      pad[2]; /* a multiple of 16 bytes, all of them checked */
 } header;
 
 _Static_assert(sizeof(header) % 16 == 0, "no padding behind the header");
@@ -61,13 +61,20 @@ static void align(writer *w) {
   w->used = pad16(w->used);
 }
 
-static void put_tables(writer *w, const sci_cache_entry *e) {
-  for (uint32_t i = 0; i < e->image.n_entries; i++) put(w, &(uint64_t){e->kernels[i].size}, sizeof(uint64_t));
-  put(w, e->image.entries, e->image.n_entries * sizeof(uint32_t));
-  for (uint32_t i = 0; i < e->image.n_entries; i++) {
+static void put_all(writer *w, const sci_bytes *all, uint32_t n) {
+  for (uint32_t i = 0; all && i < n; i++) {
     align(w);
-    put(w, e->kernels[i].data, e->kernels[i].size);
+    put(w, all[i].data, all[i].size);
   }
+}
+
+static void put_tables(writer *w, const sci_cache_entry *e) {
+  uint32_t n = e->image.n_entries;
+  for (uint32_t i = 0; i < n; i++) put(w, &(uint64_t){e->kernels[i].size}, sizeof(uint64_t));
+  for (uint32_t i = 0; i < n; i++) put(w, &(uint64_t){e->programs ? e->programs[i].size : 0}, sizeof(uint64_t));
+  put(w, e->image.entries, n * sizeof(uint32_t));
+  put_all(w, e->kernels, n);
+  put_all(w, e->programs, n);
   align(w);
   for (uint32_t i = 0; i < e->image.n_symbols; i++) put(w, e->image.symbols[i], strlen(e->image.symbols[i]) + 1);
   align(w);
@@ -83,8 +90,14 @@ static size_t deflate_blob(unsigned char *to, size_t room, const sci_image *im) 
   return whole ? z.total_out : 0;
 }
 
-static size_t put_blob(unsigned char *to, size_t room, const sci_image *im, bool *compressed) {
-  size_t packed = im->size > COMPRESS_ABOVE ? deflate_blob(to, room, im) : 0;
+/* Nobody waits for what is made in the background, and it stays. */
+static bool is_worth_packing(const sci_cache_entry *e) {
+  return !e->fast && e->image.size > COMPRESS_ABOVE;
+}
+
+static size_t put_blob(unsigned char *to, size_t room, const sci_cache_entry *e, bool *compressed) {
+  const sci_image *im = &e->image;
+  size_t packed = is_worth_packing(e) ? deflate_blob(to, room, im) : 0;
   *compressed = packed && packed < im->size;
   if (*compressed) return packed;
   memcpy(to, im->blob, im->size);
@@ -94,13 +107,13 @@ static size_t put_blob(unsigned char *to, size_t room, const sci_image *im, bool
 void *sci_cache_encode(const sci_cache_entry *e, size_t *size) {
   writer w = {.used = pad16(sizeof(header))};
   put_tables(&w, e);
-  size_t tables = w.used, room = e->image.size > COMPRESS_ABOVE ? compressBound((uLong)e->image.size) : e->image.size;
+  size_t tables = w.used, room = is_worth_packing(e) ? compressBound((uLong)e->image.size) : e->image.size;
   char *file = calloc(1, tables + room);
   if (!file) return NULL;
   w = (writer){file, pad16(sizeof(header))};
   put_tables(&w, e);
   bool compressed;
-  size_t stored = put_blob((unsigned char *)file + tables, room, &e->image, &compressed);
+  size_t stored = put_blob((unsigned char *)file + tables, room, e, &compressed);
   header *h = (header *)(void *)file;
   *h = (header){.version = VERSION,
                 .file_size = tables + stored,
@@ -111,7 +124,8 @@ void *sci_cache_encode(const sci_cache_entry *e, size_t *size) {
                 .code_bytes = e->image.code_bytes,
                 .n_kernels = e->image.n_entries,
                 .n_symbols = e->image.n_symbols,
-                .compressed = compressed};
+                .compressed = compressed,
+                .fast = e->fast};
   memcpy(h->magic, magic, sizeof magic);
   memcpy(h->key, e->key, sizeof h->key);
   h->tables_crc = crc_of(file + pad16(sizeof(header)), h->tables_size);
@@ -173,13 +187,15 @@ static void take_names(reader *r, uint32_t n, const char **names) {
 
 static bool read_tables(const header *h, const char *tables, sci_cache_entry *out) {
   reader r = {tables, h->tables_size, 0, false};
-  sci_bytes *kernels = calloc(h->n_kernels + (size_t)h->n_symbols, sizeof *kernels + sizeof(char *));
+  size_t n = 2 * (size_t)h->n_kernels; /* the programs behind the kernels */
+  sci_bytes *kernels = calloc(n + h->n_symbols, sizeof *kernels + sizeof(char *));
   if (!kernels) return false;
-  const char **names = (const char **)(void *)(kernels + h->n_kernels);
+  const char **names = (const char **)(void *)(kernels + n);
   out->kernels = kernels;
-  const uint64_t *sizes = take(&r, h->n_kernels * sizeof *sizes);
+  out->programs = kernels + h->n_kernels;
+  const uint64_t *sizes = take(&r, n * sizeof *sizes);
   out->image.entries = take(&r, h->n_kernels * sizeof *out->image.entries);
-  for (uint32_t i = 0; i < h->n_kernels && sizes && !r.broken; i++) {
+  for (size_t i = 0; i < n && sizes && !r.broken; i++) {
     take_padding(&r);
     kernels[i] = (sci_bytes){take(&r, sizes[i]), sizes[i]};
   }
@@ -198,6 +214,7 @@ bool sci_cache_decode(const void *data, size_t size, sci_cache_entry *out, const
   out->stored = tables + h->tables_size;
   out->stored_size = h->stored_size;
   out->compressed = h->compressed;
+  out->fast = h->fast;
   memcpy(out->key, h->key, sizeof out->key);
   out->image = (sci_image){.size = h->blob_size,
                            .slots = h->slots,

@@ -14,8 +14,11 @@ typedef struct sci_bytes {
 typedef struct sci_cache_entry {
   unsigned char key[SCI_DIGEST_SIZE];
   const sci_bytes *kernels; /* what describes each, opaque here; image.n_entries of them */
-  sci_image image;          /* its blob is NULL after decoding: sci_cache_unpack gives it */
-  const void *stored;       /* the blob as it lies in the file */
+  bool fast;                /* code of the fast tier; then ... */
+  const sci_bytes
+      *programs;      /* ... what the best code is to be made of, as many, opaque here; NULL, or empty: nothing */
+  sci_image image;    /* its blob is NULL after decoding: sci_cache_unpack gives it */
+  const void *stored; /* the blob as it lies in the file */
   size_t stored_size;
   bool compressed;
 } sci_cache_entry;

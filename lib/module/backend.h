@@ -8,7 +8,7 @@
 #include "lib/module/module.h"
 #include "scaly/kernel.h"
 
-enum { SCI_BACKEND_ABI = 3 };
+enum { SCI_BACKEND_ABI = 4 };
 
 typedef struct sci_render_request {
   const sci_program *program;
@@ -26,7 +26,7 @@ typedef struct sci_compile_request {
   const sci_program *const *batch;
   size_t n_batch;
   const sc_cc_options *cc; /* compiler driver; NULL otherwise */
-  sc_tier tier;            /* LLVM */
+  sc_tier tier;            /* LLVM: fast or best */
   bool linked;             /* LLVM: through ORC, never placed as an image */
   bool asan;               /* LLVM: accesses are checked by AddressSanitizer */
   bool keep;               /* compiler driver: the library and its source, for the cache */
@@ -50,7 +50,6 @@ typedef struct sci_code {
   sci_image *image;       /* what can be stored, to be freed with free(); NULL: nothing can, and `refusal` says why */
   char refusal[160];
   sci_kept_file library, source; /* when they were to be kept */
-  void *later;                   /* the best tier is still to come: `finish` or `drop` takes it */
 } sci_code;
 
 typedef struct sci_backend {
@@ -58,17 +57,21 @@ typedef struct sci_backend {
   const char *name, *version;
   /* Texts (or object bytes) made by sci_bytes_dup: C gives source and header, LLVM one result. NULL: cannot. */
   sc_status (*render)(sci_env *env, const sci_render_request *request, char *out[2], size_t size[2]);
-  sc_status (*compile)(sci_env *env, const sci_compile_request *request, sci_code *out); /* NULL: cannot */
-  /* What a compilation in tier `auto` left for later, on any thread and in an environment of that thread's own. Both
-   * take it. */
-  sc_status (*finish)(sci_env *env, void *later, sci_code *out);
-  void (*drop)(void *later);
+  /* SC_OK without an entry: it does not know how, and `refusal` says why. NULL: cannot. */
+  sc_status (*compile)(sci_env *env, const sci_compile_request *request, sci_code *out);
   /* The path of the compiler that a request means, in scratch memory; NULL: not found, or there is no such thing. */
   const char *(*tool)(sci_env *env, const sci_compile_request *request);
+  /* Has a plugin find out when the process ends: from the second call on, whether it does. NULL, or false for ever:
+   * what compiles must come to its end before the process may. */
+  bool (*ending)(void);
 } sci_backend;
+
+/* Puts an image into this process: sets the code's entries and what releases them. Unwinds. */
+void sci_code_place(sci_env *env, const sci_image *image, sci_code *out);
 
 extern const sci_backend sci_backend_c;
 extern const sci_backend sci_backend_cc;
+extern const sci_backend sci_backend_x86; /* direct code: fast, for this process */
 /* The plugin's only exported symbol. */
 typedef const sci_backend *(*sci_plugin_fn)(void);
 #define SCI_PLUGIN_SYMBOL "scaly_llvm_backend"

@@ -41,7 +41,7 @@ good run f.scaly --arg x=1,2,3 --out y
 scaly cache verify
 out_is '3 entries, 2 damaged'
 
-good cache prune --max-size 1K --max-age 30d
+good cache prune --max-size 3K --max-age 30d
 out_has '^removed [12], left [12] entries'
 good cache clear
 out_has '^removed [12], left 0 entries of 0 bytes'

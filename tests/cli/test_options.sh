@@ -55,7 +55,7 @@ esac
 
 # Color is for terminals, and the command never writes escape sequences to a file.
 bad 1 '^scaly: error: ' run nowhere.scaly
-[ "$HAVE_LLVM" = 1 ] || bad 3 'libscaly-llvm' run f.scaly --seed 1
+[ "$HAVE_LLVM" = 1 ] || bad 3 'libscaly-llvm' run f.scaly --seed 1 --tier best
 
 # Vector math: which library, and how far a routine may be off.
 for command in show run compare export; do

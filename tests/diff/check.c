@@ -260,11 +260,11 @@ static bool check_default(check *c) {
   return fine;
 }
 
-/* What the program oracle has no routines for: calls of vector math, in narrow and whole lanes. Both tiers agree. */
+/* What the program oracle has no routines for: calls of vector math, in lanes of every number. Both tiers agree. */
 static bool check_vector_math(check *c, int lanes) {
   sc_target target;
   sc_target_preset("native", &target);
-  if (target.lanes > lanes) target.lanes = lanes;
+  target.lanes = lanes;
   sc_lower_options o = {.target = &target};
   sc_program *p = sc_lower(c->f, &o);
   if (!p) return failed(c, "lowering with vector math");
@@ -296,7 +296,7 @@ bool diff_check(const sc_function *f, uint64_t data_seed, const diff_checks *che
   sc_context_clear_error(c.cx);
   bool fine = sc_verify(f) == SC_OK || failed(&c, "verifying");
   fine = fine && (!checks->text || check_function_text(&c)) && check_strict(&c) && check_default(&c);
-  if (checks->way[DIFF_JIT] && checks->way[DIFF_FAST]) fine = fine && check_vector_math(&c, data_seed % 2 ? 2 : 8);
+  if (checks->way[DIFF_JIT] && checks->way[DIFF_FAST]) fine = fine && check_vector_math(&c, 2 << data_seed % 3);
   diff_io_close(&expected);
   diff_io_close(&c.io);
   return fine;

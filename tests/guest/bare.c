@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* RTLD_NEXT */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <math.h>
 #include <unistd.h>
 
 #include "guest.h"
@@ -63,17 +64,58 @@ static void without_vector_math(void) {
   sc_context_destroy(cx);
 }
 
-static void without_plugin(void) {
+static void expect_missing(sc_context *cx, const sc_kernel *k, const char *says) {
+  const sc_diagnostic *d = sc_context_error(cx);
+  CHECK(!k && d, "compiled by what is not there");
+  CHECK(d->status == SC_ERR_UNAVAILABLE && strstr(d->message, "libscaly-llvm.so") && strstr(d->message, says), "%s",
+        d->message);
+  sc_context_clear_error(cx);
+}
+
+/* What direct code does without it, in both tiers that it is for, and what it says that it cannot. */
+static void without_plugin(void *unused) {
+  (void)unused;
+  static const char text[] =
+      "expr.func @g(%x: tensor<3xfloat32>) -> (%y) { return mul(%x, %x) } expr.func @f(%x: tensor<64xfloat64>, %i: "
+      "tensor<2xint64>) -> (%y, %j) { return add(mul(%x, %x), tanh(%x)), mul(%i, %i) }";
   sc_context *cx = sc_context_create(NULL);
-  CHECK(!compile(cx, SC_VECTOR_LIBM_NONE), "compiled by what is not there");
-  CHECK(sc_context_error(cx)->status == SC_ERR_UNAVAILABLE && strstr(sc_context_error(cx)->message, "libscaly-llvm.so"),
-        "%s", sc_context_error(cx)->message);
+  expect_missing(cx, compile(cx, SC_VECTOR_LIBM_NONE), "no in-process compiler: ");
+  sc_target host;
+  sc_target_preset("native", &host);
+  sc_module_text *m = sc_parse(cx, text, strlen(text), NULL);
+  CHECK_OK(cx, m);
+  sc_function *f = sc_module_text_find(m, "f"), *g = sc_module_text_find(m, "g");
+  for (sc_tier tier = SC_TIER_AUTO; tier <= SC_TIER_FAST; tier++) {
+    const sc_jit_options o = {.tier = tier};
+    if (host.isa != SC_ISA_X86_64_V3 && host.isa != SC_ISA_X86_64_V4) {
+      expect_missing(cx, sc_jit(f, &o), "no in-process compiler for this: ");
+      continue;
+    }
+    expect_missing(cx, sc_jit(g, &o), "float32");
+    for (int threads = 0; threads < 2; threads++) {
+      sc_jit_set_threads(threads);
+      sc_kernel *k = sc_jit(f, &o);
+      CHECK_OK(cx, k);
+      CHECK(sc_kernel_wait(k) == SC_OK && sc_kernel_tier(k) == SC_TIER_FAST, "there is no other code");
+      double x[64], y[64];
+      int64_t i[2] = {3, -4}, j[2];
+      for (int n = 0; n < 64; n++) x[n] = 0.1 * n - 3;
+      CHECK(sc_kernel_call(k, (const void *[]){x, i}, (void *[]){y, j}, NULL) == 0, "call");
+      CHECK(j[0] == 9 && j[1] == 16, "integers");
+      for (int n = 0; n < 64; n++) CHECK(fabs(y[n] - (x[n] * x[n] + tanh(x[n]))) < 1e-14, "element %d", n);
+      sc_kernel_release(k);
+    }
+  }
+  sc_module_text_free(m);
   sc_context_destroy(cx);
 }
 
 int main(void) {
   absent[0] = "libscaly-llvm";
-  without_plugin();
+  in_child(without_plugin, NULL);
+#ifndef SCALY_TEST_LLVM
+  return 0;
+#endif
   absent[0] = "libmvec";
   absent[1] = "libsleef";
   without_vector_math();

@@ -141,6 +141,73 @@ static void every_function(const char *dir) {
   free(shared);
 }
 
+/* ---- fast code, and what becomes of it ---- */
+
+typedef struct visit {
+  const char *dir;
+  sc_tier asked, found; /* at first; sc_kernel_tier */
+  bool hits, waits;
+  int llvm_ms; /* at least so long after LLVM was opened: the process ends; negative: at once, LLVM never comes */
+} visit;
+
+/* One process. Function 7 takes LLVM a tenth of a second and more. */
+static void visit_once(void *arg) {
+  const visit *v = arg;
+  sc_context *cx = sc_context_create(NULL);
+  sc_function *f = guest_function(cx, GUEST_FUNCTIONS - 1);
+  sc_kernel *k = sc_jit(f, &(sc_jit_options){.cache_dir = v->dir, .tier = v->asked});
+  CHECK_OK(cx, k);
+  CHECK(was_compiled(k) == !v->hits && sc_kernel_tier(k) == v->found, "tier %d", (int)sc_kernel_tier(k));
+  buffers a = buffers_make(k, 8), b = buffers_make(k, 8);
+  call(k, &a);
+  if (v->waits) CHECK(sc_kernel_wait(k) == SC_OK && sc_kernel_tier(k) == SC_TIER_BEST, "promotion");
+  call(k, &b);
+  CHECK(buffers_equal(k, &a, &b), "the best code differs");
+  CHECK(!sc_kernel_warning(k), "%s", sc_kernel_warning(k));
+  for (int i = 0; v->llvm_ms >= 0 && !is_mapped("libscaly-llvm"); i++) {
+    CHECK(i < 20000, "LLVM was never opened");
+    usleep(1000);
+  }
+  if (v->llvm_ms > 0) usleep(1000u * (unsigned)v->llvm_ms);
+  exit(0); /* with whatever is going on */
+}
+
+static void visits(const char *dir, const visit *v, size_t n) {
+  empty(dir);
+  for (size_t i = 0; i < n; i++) {
+    visit one = v[i];
+    one.dir = dir;
+    in_child(visit_once, &one);
+    sc_cache_summary s = summary(dir);
+    CHECK(s.entries == 1 && !s.damaged && !s.leftovers, "visit %zu: %d entries, %d leftovers", i, (int)s.entries,
+          (int)s.leftovers);
+  }
+}
+
+/* Processes that end at once, or while LLVM is at work, leave the fast code and do not wait for the best; one that
+ * lasts leaves that. */
+static void short_lives(const char *dir) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  enum { MOMENT = 100 };
+#else
+  enum { MOMENT = 15 };
+#endif
+  sc_target host;
+  sc_target_preset("native", &host);
+  if (host.isa != SC_ISA_X86_64_V3 && host.isa != SC_ISA_X86_64_V4) return; /* no direct code */
+  static const visit lasting[] = {{.asked = SC_TIER_AUTO, .found = SC_TIER_FAST, .llvm_ms = -1},
+                                  {.asked = SC_TIER_AUTO, .found = SC_TIER_FAST, .hits = true, .llvm_ms = -1},
+                                  {.asked = SC_TIER_AUTO, .found = SC_TIER_FAST, .hits = true, .llvm_ms = 0},
+                                  {.asked = SC_TIER_AUTO, .found = SC_TIER_FAST, .hits = true, .llvm_ms = MOMENT},
+                                  {.asked = SC_TIER_AUTO, .found = SC_TIER_FAST, .hits = true, .waits = true},
+                                  {.asked = SC_TIER_AUTO, .found = SC_TIER_BEST, .hits = true, .llvm_ms = -1}};
+  visits(dir, lasting, sizeof lasting / sizeof *lasting);
+  static const visit best[] = {{.asked = SC_TIER_AUTO, .found = SC_TIER_FAST, .llvm_ms = -1},
+                               {.asked = SC_TIER_BEST, .found = SC_TIER_BEST, .waits = true},
+                               {.asked = SC_TIER_AUTO, .found = SC_TIER_BEST, .hits = true, .llvm_ms = -1}};
+  visits(dir, best, sizeof best / sizeof *best);
+}
+
 /* ---- what the key covers ---- */
 
 static const char plain[] = "expr.func @f(%x: tensor<6xfloat64>) -> (%y, %s) { return mul(%x, exp(%x)), sum(%x) }";
@@ -606,6 +673,7 @@ int main(int argc, char **argv) {
   snprintf(dir, sizeof dir, "%s", folder("cache"));
   const char *rounds = getenv("SCALY_TEST_ROUNDS");
   every_function(dir);
+  short_lives(dir);
   stampede(dir, rounds ? atoi(rounds) : 5);
   empty(dir);
   in_child(keys, dir);
