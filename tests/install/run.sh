@@ -27,7 +27,9 @@ cmake -S "$source/consumer" -B "$work/cmake" -G Ninja -DCMAKE_PREFIX_PATH="$pref
 cmake --build "$work/cmake" >>"$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
 check "CMake package, shared" "$work/cmake/shared"
 check "CMake package, C++" "$work/cmake/cpp"
-SCALY_PLUGINS=$([ "$have_llvm" != 1 ] || echo "$libdir") check "CMake package, static" "$work/cmake/static"
+if [ "$have_llvm" = 1 ]; then export SCALY_PLUGINS=$libdir; fi
+check "CMake package, static" "$work/cmake/static"
+unset SCALY_PLUGINS
 
 export PKG_CONFIG_PATH=$libdir/pkgconfig
 version=$(pkg-config --modversion scaly)
