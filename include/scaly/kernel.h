@@ -24,8 +24,9 @@ enum {
 /* How much work goes into the code. All tiers give the same bits, NaN payloads apart.
  *   fast  quick code generation, no register allocation to speak of: for the first call
  *   best  for the steady state
- *   auto  best at once where that takes about a millisecond; else fast, and best on a background thread, swapped in
- * when it is ready */
+ *   auto  fast, and best on a background thread, swapped in when it is ready; without LLVM, fast for good. (Where fast
+ *         code needs LLVM itself, the first small function of a process gets its best code at once.)
+ * Fast code of float64, int64 and bools is the library's own on x86-64 with AVX2; everything else needs LLVM. */
 typedef enum sc_tier { SC_TIER_AUTO = 0, SC_TIER_FAST, SC_TIER_BEST } sc_tier;
 
 enum {
@@ -44,9 +45,10 @@ typedef struct sc_jit_options {
   size_t n_requests;
   const sc_options *derive;
 
-  /* The folder of the cache (scaly/cache.h); NULL: none. What it has is loaded instead of being compiled, without LLVM;
-   * what was compiled for the best tier is put there. In this process, kernels of the same function and options share
-   * their code. Tier fast goes past it. */
+  /* The folder of the cache (scaly/cache.h); NULL: none. What it has is loaded instead of being compiled, without LLVM.
+   * Tier auto puts its fast code there at once, and the best in its place when that is ready: in this process, or in a
+   * later one that finds the fast code and lasts. Tier best takes nothing but the best. In this process, kernels of the
+   * same function and options share their code. Tier fast goes past it. */
   const char *cache_dir;
   bool rebuild;   /* compile in any case, and replace what the cache has */
   unsigned names; /* SC_NAMES_*: which tools are told what the code is called */
@@ -57,12 +59,12 @@ typedef struct sc_jit_options {
 } sc_jit_options;
 
 /* Threads of this process that compile in the background, 0 to 16; 1 unless set. With 0, tier `auto` compiles its best
- * code at once. They are started when there is work for them and joined at exit; work nobody has begun by then is
- * dropped. */
+ * code at once where there is LLVM. They are started when there is work for them, and begin it after ten milliseconds,
+ * unless somebody waits for it. The end of the process waits for no compilation; unloading the library does. */
 SC_API sc_status sc_jit_set_threads(int n);
 
-/* Compiles in process through LLVM. NULL on failure: SC_ERR_UNAVAILABLE when this build or installation has no LLVM
- * plugin. */
+/* Compiles in process. NULL on failure: SC_ERR_UNAVAILABLE when that takes LLVM and this build or installation has no
+ * plugin, or when there is none in `plugin_dir`. */
 SC_API sc_kernel *sc_jit(const sc_function *f, const sc_jit_options *options);
 SC_API sc_kernel *sc_jit_program(const sc_program *p, const sc_jit_options *options);
 
@@ -129,7 +131,7 @@ SC_API const sc_port *sc_kernel_output(const sc_kernel *k, size_t i);
 typedef struct sc_compile_times {
   double cache;   /* the cache: key, reading, loading, writing */
   double lower;   /* expression graph to optimized program */
-  double plugin;  /* loading the LLVM plugin, first kernel of the process only */
+  double plugin;  /* loading the LLVM plugin, if this kernel is the first that could not do without */
   double target;  /* target machine and JIT session, first kernel only */
   double emit;    /* IR or C text */
   double codegen; /* LLVM passes and code generation, or the spawned compiler */
