@@ -45,11 +45,10 @@ typedef struct span {
 typedef void (*name_fn)(splitting *x, sci_name n, piece *w);
 
 static void names_in(splitting *x, sci_val v, name_fn fn, piece *w) {
-  const sci_value *value = sci_value_at(x->s, v);
-  if (value->kind == SCI_V_NAME) fn(x, value->args[0], w);
-  uint32_t args[3] = {value->args[0], value->args[1], value->args[2]}; /* values may move */
-  int arity = value->kind == SCI_V_OP && (value->flags & SCI_VAL_NAME) ? sci_ops[value->op].arity : 0;
-  for (int i = 0; i < arity; i++) names_in(x, args[i], fn, w);
+  const sci_value value = *sci_value_at(x->s, v); /* fn makes some, and then they move */
+  if (value.kind == SCI_V_NAME) fn(x, value.args[0], w);
+  int arity = value.kind == SCI_V_OP && (value.flags & SCI_VAL_NAME) ? sci_ops[value.op].arity : 0;
+  for (int i = 0; i < arity; i++) names_in(x, value.args[i], fn, w);
 }
 
 static void names_of(splitting *x, const sci_stmt *st, name_fn fn, piece *w) {

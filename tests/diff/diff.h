@@ -62,6 +62,8 @@ bool diff_check(const sc_function *f, uint64_t data_seed, const diff_checks *che
 sc_function *diff_random_function(sc_context *cx, uint64_t seed, const char *name);
 /* One whose inputs are all float64: for derivatives. */
 sc_function *diff_random_smooth(sc_context *cx, uint64_t seed, const char *name);
+/* Derivatives of one. */
+sc_function *diff_random_derivative(sc_context *cx, uint64_t seed, const char *name);
 
 /* ---- shrinking ---- */
 

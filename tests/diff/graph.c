@@ -137,8 +137,10 @@ static sc_expr elementwise2(builder *b, sc_expr a) {
     other = swap;
   }
   if (sc_expr_dtype(a) == SC_BOOL) return bools[rng_below(&b->r, 4)](a, other);
-  int64_t n = (int64_t)(sizeof floats / sizeof *floats) - (b->strict ? 0 : 2);
-  if (is_float(a)) return floats[rng_below(&b->r, n)](a, other);
+  int64_t n = (int64_t)(sizeof floats / sizeof *floats) - (b->strict ? 0 : 2), which = rng_below(&b->r, n);
+  /* Signs of NaN are nobody's business. */
+  if (is_float(a) && floats[which] == sc_copysign) other = sc_select(sc_isnan(other), sc_like(other, 1), other);
+  if (is_float(a)) return floats[which](a, other);
   return integers[rng_below(&b->r, 9)](a, other);
 }
 
@@ -473,4 +475,39 @@ sc_function *diff_random_function(sc_context *cx, uint64_t seed, const char *nam
 
 sc_function *diff_random_smooth(sc_context *cx, uint64_t seed, const char *name) {
   return grow_all(cx, seed, name, true);
+}
+
+/* A few derivatives of a smooth function as one function: programs that may round differently, and the tables, windows
+ * and repeated seeds that only derivatives have. */
+sc_function *diff_random_derivative(sc_context *cx, uint64_t seed, const char *name) {
+  sc_function *f = grow_all(cx, seed, "source", true);
+  rng r = {seed * 31 + 7};
+  char wrt[64] = "";
+  int64_t columns = 0;
+  for (size_t k = 0; f && k < sc_function_input_count(f); k++) {
+    sc_expr x = sc_function_input(f, k);
+    if (!sc_expr_diff(x) || sc_expr_dtype(x) != SC_FLOAT64 || (*wrt && rng_chance(&r, 40))) continue;
+    snprintf(wrt + strlen(wrt), sizeof wrt - strlen(wrt), "%s%s", *wrt ? "+" : "", sc_function_input_name(f, k));
+    columns += sc_expr_size(x);
+  }
+  sc_request requests[4];
+  size_t n = 0;
+  bool second = rng_chance(&r, 40) && columns < 60;
+  for (size_t o = 0; f && *wrt && o < sc_function_output_count(f) && n < 3; o++) {
+    const char *of = sc_function_output_name(f, o);
+    if (sc_expr_dtype(sc_function_output(f, o)) != SC_FLOAT64) continue;
+    bool small = sc_expr_size(sc_function_output(f, o)) * columns < 4000;
+    switch (rng_below(&r, small ? 5 : 2)) {
+    case 0: requests[n++] = SC_FWD(of, wrt); break;
+    case 1: requests[n++] = SC_ADJ(of, wrt); break;
+    case 2: requests[n++] = SC_JAC(of, wrt); break;
+    default: requests[n++] = SC_SPJAC(of, wrt); requests[n - 1].layout = (sc_layout)rng_below(&r, 3);
+    }
+  }
+  if (!n) return f;
+  if (second) {
+    requests[n++] = rng_chance(&r, 30) ? SC_LAGHESS(wrt) : SC_SPLAGHESS(wrt, (sc_triangle)rng_below(&r, 3));
+    requests[n - 1].layout = (sc_layout)rng_below(&r, 3);
+  }
+  return sc_function_derive(f, name, requests, n, NULL);
 }

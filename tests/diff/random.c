@@ -13,7 +13,7 @@
 
 #include "tests/diff/diff.h"
 
-enum { BATCH = 12 };
+enum { BATCH = 12, MOST_PORTS = 12 };
 
 typedef struct settings {
   uint64_t seed;
@@ -78,6 +78,11 @@ static void report(const settings *s, sc_function *f, attempt *a) {
   fflush(stdout);
 }
 
+/* One in four is a derivative. */
+static sc_function *function_of(sc_context *cx, uint64_t seed) {
+  return seed % 4 ? diff_random_function(cx, seed, "f") : diff_random_derivative(cx, seed, "f");
+}
+
 static diff_checks checks_of(const settings *s, uint64_t i) {
   diff_checks c = {.text = true, .optimize = "-O1"};
   c.way[DIFF_JIT] = c.way[DIFF_FAST] = diff_way_exists(DIFF_JIT);
@@ -87,11 +92,11 @@ static diff_checks checks_of(const settings *s, uint64_t i) {
 
 /* One function calling all of a batch, so that a compiler is started once for many. */
 static sc_function *joined(sc_context *cx, sc_function *const *all, int n) {
-  static char names[BATCH * 8][48];
-  sc_named in[BATCH * 4], out[BATCH * 4];
+  static char names[2 * BATCH * MOST_PORTS][48];
+  sc_named in[BATCH * MOST_PORTS], out[BATCH * MOST_PORTS];
   size_t n_in = 0, n_out = 0;
   for (int i = 0; i < n; i++) {
-    sc_expr args[4];
+    sc_expr args[MOST_PORTS];
     for (size_t k = 0; k < sc_function_input_count(all[i]); k++) {
       sc_expr formal = sc_function_input(all[i], k);
       char *name = names[n_in];
@@ -100,7 +105,7 @@ static sc_function *joined(sc_context *cx, sc_function *const *all, int n) {
       in[n_in++] = (sc_named){name, args[k], NULL};
     }
     for (size_t k = 0; k < sc_function_output_count(all[i]); k++) {
-      char *name = names[BATCH * 4 + n_out];
+      char *name = names[BATCH * MOST_PORTS + n_out];
       snprintf(name, sizeof names[0], "f%d_y%zu", i, k);
       out[n_out++] = (sc_named){name, sc_call(all[i], args, sc_function_input_count(all[i]), k), NULL};
     }
@@ -142,7 +147,7 @@ typedef struct progress {
 static void report_crash(const settings *s, uint64_t i) {
   sc_context *cx = sc_context_create(NULL);
   attempt a = {.seed = s->seed + i, .checks = checks_of(s, i), .isolate = true, .why = "crash"};
-  sc_function *f = diff_random_function(cx, a.seed, "f");
+  sc_function *f = function_of(cx, a.seed);
   if (f && fails(f, &a))
     report(s, f, &a);
   else
@@ -165,7 +170,7 @@ static int run_random(void *user) {
       cx = sc_context_create(NULL);
     }
     state->done = i;
-    sc_function *f = diff_random_function(cx, a.seed, "f");
+    sc_function *f = function_of(cx, a.seed);
     if (!f) {
       const sc_diagnostic *d = sc_context_error(cx);
       printf("seed %" PRIu64 ": building: %s\n", a.seed, d ? d->message : "no diagnostic");
