@@ -413,6 +413,25 @@ static bool is_safe(const survey *v, const fuse_writer *w) {
   return true;
 }
 
+static bool has_lanes(const sci_loop *l) {
+  enum { FEWEST = 4 };
+  return l->kind == SCI_LOOP_INDEPENDENT && sci_loop_trips(l) >= FEWEST;
+}
+
+/* Whether math that is done in lanes where it stands is so at each instance, too. */
+static bool keeps_lanes(const fuse_plan *x, const fuse_writer *w) {
+  bool any = false;
+  for (uint32_t i = 0; i < w->n_loops; i++) any |= has_lanes(w->digits[i].loop);
+  if (!any || !w->dear) return true;
+  for (const fuse_instance *i = w->instances; i; i = i->next) {
+    bool found = false;
+    for (uint32_t b = i->block; b && !found; b = x->blocks.data[b].parent)
+      found = has_lanes(x->stmts.data[x->blocks.data[b].loop].st->loop);
+    if (!found) return false;
+  }
+  return true;
+}
+
 /* No operation is done more often than before, but for one or two cheap ones on one element, which are done twice (and
  * some more at the ends of a range) instead of a store and two loads; the text does not grow much. */
 static bool pays(const fuse_plan *x, const fuse_writer *w) {
@@ -420,7 +439,7 @@ static bool pays(const fuse_plan *x, const fuse_writer *w) {
   if (w->unit == w->number || (!w->ops && !w->loads)) return true;
   for (const fuse_instance *i = w->instances; i; i = i->next) runs += x->blocks.data[i->block].runs;
   bool cheap = !w->ops || (!w->dear && w->ops <= 2 && w->loads == 1);
-  if (runs > (cheap ? 2.1 : 1) * w->runs) return false;
+  if (runs > (cheap ? 2.1 : 1) * w->runs || !keeps_lanes(x, w)) return false;
   /* Each instance takes a load's place. */
   return !w->n_instances || (w->n_instances - 1) * (w->ops + w->loads) <= 64 + (w->n_instances - 1);
 }
