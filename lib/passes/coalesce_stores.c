@@ -3,15 +3,19 @@
  *
  * A store waits until something could tell: a load of its buffer's storage, another store there that may meet it, a
  * call, a loop, or for values over mutable names an assignment. Waiting stores of one storage leave together, in order
- * of their elements. */
+ * of their elements, and a group that fills vectors leaves at once: the values of many stores that wait for each other
+ * are all alive. */
 #include <stdlib.h>
 
 #include "lib/passes/passes.h"
 #include "lib/program/map.h"
 #include "lib/program/walk.h"
 
+enum { GROUP = 8 }; /* elements that leave at once, the first one's number being a multiple */
+
 typedef struct waiting {
   sci_stmt st;
+  bool gone;
   int64_t element; /* the constant of the index, in the storage */
   uint32_t order;
 } waiting;
@@ -19,7 +23,7 @@ typedef struct waiting {
 typedef struct lane {
   sci_val base; /* of waiting stores: the index without its constant */
   SCI_VEC(waiting) list;
-  sci_map elements;
+  sci_map elements; /* place in the list; GONE: it left */
 } lane;
 
 typedef struct coalescing {
@@ -39,15 +43,36 @@ static int by_element(const void *p, const void *q) {
   return x->order < y->order ? -1 : 1;
 }
 
+static void let_go(coalescing *x, waiting *w, sci_block_builder *out) {
+  if (w->gone) return;
+  sci_emit(out, w->st);
+  *x->changes += w->order < x->left;
+  x->left = w->order;
+  w->gone = true;
+}
+
+static const uint32_t GONE = UINT32_MAX - 1;
+
+static bool waits(const lane *l, int64_t element) {
+  return sci_map_get(&l->elements, (uint32_t)element) < GONE;
+}
+
+/* The group that a store has just completed. */
+static void flush_group(coalescing *x, lane *l, int64_t element, sci_block_builder *out) {
+  int64_t first = element - element % GROUP;
+  for (int64_t i = first; i < first + GROUP; i++)
+    if (!waits(l, i)) return;
+  for (int64_t i = first; i < first + GROUP; i++) {
+    let_go(x, &l->list.data[sci_map_get(&l->elements, (uint32_t)i)], out);
+    sci_map_set(&l->elements, (uint32_t)i, GONE);
+  }
+}
+
 static void flush(coalescing *x, lane *l, sci_block_builder *out) {
   bool sorted = true;
   for (size_t i = 1; i < l->list.n; i++) sorted &= l->list.data[i - 1].element < l->list.data[i].element;
   if (!sorted) qsort(l->list.data, l->list.n, sizeof *l->list.data, by_element);
-  for (size_t i = 0; i < l->list.n; i++) {
-    sci_emit(out, l->list.data[i].st);
-    *x->changes += l->list.data[i].order < x->left;
-    x->left = l->list.data[i].order;
-  }
+  for (size_t i = 0; i < l->list.n; i++) let_go(x, &l->list.data[i], out);
   l->list.n = 0;
   sci_map_clear(&l->elements);
 }
@@ -77,20 +102,20 @@ static void hold(coalescing *x, sci_block_builder *out, const sci_stmt *st) {
   lane *l = lane_at(x, storage);
   int64_t constant = sci_affine_of(x->s, st->index, &f) ? f.constant : 0;
   sci_val base = sci_idx_add(x->s, st->index, sci_val_int(x->s, -constant));
-  waiting w = {*st, constant + offset, x->order++};
-  bool fits = w.element >= 0 && w.element < UINT32_MAX;
-  if (l->list.n && (l->base != base || !fits || sci_map_get(&l->elements, (uint32_t)w.element) != UINT32_MAX))
-    flush(x, l, out);
+  waiting w = {*st, false, constant + offset, x->order++};
+  bool fits = w.element >= 0 && w.element < GONE - GROUP;
+  if (l->list.n && (l->base != base || !fits || waits(l, w.element))) flush(x, l, out);
   if (!fits) {
     sci_emit(out, *st);
     return;
   }
   if (!l->list.n) sci_vec_push(x->a, &x->busy, (uint32_t)(l - x->lanes.data));
   l->base = base;
-  sci_map_set(&l->elements, (uint32_t)w.element, 1);
+  sci_map_set(&l->elements, (uint32_t)w.element, (uint32_t)l->list.n);
   sci_vec_push(x->a, &l->list, w);
   x->over_mutable |=
       ((sci_value_at(x->s, st->value)->flags | sci_value_at(x->s, st->index)->flags) & SCI_VAL_MUTABLE) != 0;
+  flush_group(x, l, w.element, out);
 }
 
 static sci_block coalesce(coalescing *x, sci_block b);
