@@ -199,4 +199,4 @@ static sc_status render_c(sci_env *env, const sci_render_request *request, char 
   return SC_OK;
 }
 
-const sci_backend sci_backend_c = {SCI_BACKEND_ABI, "c", "0.1", render_c, NULL, NULL, NULL};
+const sci_backend sci_backend_c = {SCI_BACKEND_ABI, "c", "0.1", render_c, NULL, NULL, false};

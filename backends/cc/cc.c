@@ -187,4 +187,4 @@ static sc_status compile(sci_env *env, const sci_compile_request *request, sci_c
   return SC_OK;
 }
 
-const sci_backend sci_backend_cc = {SCI_BACKEND_ABI, "cc", "0.1", NULL, compile, tool, NULL};
+const sci_backend sci_backend_cc = {SCI_BACKEND_ABI, "cc", "0.1", NULL, compile, tool, false};

@@ -1,8 +1,7 @@
 /* Owns the plugin's table: what the core asks of LLVM, each request in a frame of its own. */
-#define _DEFAULT_SOURCE /* clock_gettime, on_exit */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #include <elf.h>
 #include <llvm-c/BitWriter.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -164,35 +163,18 @@ static sc_status render(sci_env *env, const sci_render_request *request, char *o
   return SC_OK;
 }
 
-/* ---- the end of the process ---- */
-
-/* The plugin's own handlers of exit are forgotten where LLVM is linked statically (sci_llvm_forget), so that LLVM's
- * globals are never destroyed and a thread may compile while the process ends. The plugin is never closed, so on_exit
- * will do. */
-#if defined(__GLIBC__) && !defined(SCALY_LLVM_SHARED)
-static atomic_bool ends;
-
-static void note_end(int status, void *unused) {
-  (void)status, (void)unused;
-  atomic_store(&ends, true);
-}
-
-static bool ending(void) {
-  static atomic_bool watched;
-  if (!atomic_exchange(&watched, true)) on_exit(note_end, NULL);
-  return atomic_load(&ends);
-}
+/* Linked statically, LLVM's globals are never destroyed (sci_llvm_forget); those of the shared library are. */
+#ifdef SCALY_LLVM_SHARED
+enum { MAY_BE_LEFT = false };
 #else
-static bool ending(void) {
-  return false;
-}
+enum { MAY_BE_LEFT = true };
 #endif
 
 SC_API const sci_backend *scaly_llvm_backend(void);
 
 const sci_backend *scaly_llvm_backend(void) {
   static const sci_backend backend = {SCI_BACKEND_ABI, "llvm", "LLVM " LLVM_VERSION_STRING, render, compile, NULL,
-                                      ending};
+                                      MAY_BE_LEFT};
   sci_llvm_start();
   return &backend;
 }

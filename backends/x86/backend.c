@@ -46,4 +46,4 @@ static sc_status compile(sci_env *env, const sci_compile_request *r, sci_code *o
   return SC_OK;
 }
 
-const sci_backend sci_backend_x86 = {SCI_BACKEND_ABI, "x86", "0.1", NULL, compile, NULL, NULL};
+const sci_backend sci_backend_x86 = {SCI_BACKEND_ABI, "x86", "0.1", NULL, compile, NULL, false};

@@ -60,7 +60,9 @@ typedef struct sc_jit_options {
 
 /* Threads of this process that compile in the background, 0 to 16; 1 unless set. With 0, tier `auto` compiles its best
  * code at once where there is LLVM. They are started when there is work for them, and begin it after ten milliseconds,
- * unless somebody waits for it. The end of the process waits for no compilation; unloading the library does. */
+ * unless somebody waits for it. The end of the process waits for no compilation. A library that has had such work stays
+ * loaded. While a shared library is being opened or closed (its constructors and destructors), do not wait for a
+ * kernel, and compile in tier `fast` or `auto` only: the threads may have to open one themselves. */
 SC_API sc_status sc_jit_set_threads(int n);
 
 /* Compiles in process. NULL on failure: SC_ERR_UNAVAILABLE when that takes LLVM and this build or installation has no

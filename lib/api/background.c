@@ -1,7 +1,9 @@
 /* Owns the background threads: the queue of work, starting and joining them, and what fork and exit mean for both. */
-#define _GNU_SOURCE /* pthread_attr_setsigmask_np */
+#define _GNU_SOURCE /* pthread_attr_setsigmask_np, dladdr */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -17,7 +19,7 @@ static struct {
   sci_job *first, *last;
   pthread_t threads[MOST_THREADS];
   int n_threads, n_idle, n_running, n_away, wanted;
-  bool ending;
+  bool ending, leaving; /* ... with somebody away, who then stays there */
 } pool = {.wanted = 1};
 
 /* Of a clock that nobody sets. */
@@ -74,16 +76,16 @@ static void drop_queue(void) {
   pool.last = NULL;
 }
 
-/* Runs when the process ends and when the library is unloaded. Whoever is away at the end of the process is left
- * behind; what else runs, and everything that runs when there will be no code to return to, is waited for. */
+/* At the end of the process, for a library that has had work does not go sooner. Whoever is away is left behind, where
+ * the plugin does not mind; what else runs is waited for. */
 static void join_threads(void) {
   pthread_mutex_lock(&lock);
   pool.ending = true;
   drop_queue();
   pthread_cond_broadcast(&pool.work);
-  bool leaves = sci_plugin_ending();
+  bool leaves = sci_plugin_may_be_left();
   while (leaves && pool.n_running > pool.n_away) pthread_cond_wait(&pool.done, &lock);
-  leaves &= pool.n_away > 0;
+  pool.leaving = leaves &= pool.n_away > 0;
   int n = pool.n_threads;
   pool.n_threads = 0;
   pthread_mutex_unlock(&lock);
@@ -108,7 +110,7 @@ void sci_job_leave(void) {
 void sci_job_return(void) {
   if (!ours) return;
   pthread_mutex_lock(&lock);
-  while (pool.ending && sci_plugin_ending()) pthread_cond_wait(&pool.work, &lock);
+  while (pool.leaving) pthread_cond_wait(&pool.work, &lock);
   pool.n_away--;
   pthread_mutex_unlock(&lock);
 }
@@ -213,6 +215,15 @@ static void start_thread(void) {
 #endif
   if (pthread_create(&pool.threads[pool.n_threads], &attr, work, NULL) == 0) pool.n_threads++;
   pthread_attr_destroy(&attr);
+}
+
+void sci_library_stay(void) {
+  static atomic_bool stays;
+  Dl_info info;
+  if (atomic_load(&stays)) return;
+  if (dladdr((const void *)(uintptr_t)sci_library_stay, &info) && info.dli_fname)
+    dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  atomic_store(&stays, true);
 }
 
 void sci_job_queue(sci_job *job, double delay_ms) {

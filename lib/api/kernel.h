@@ -31,7 +31,7 @@ double sci_now_ms(void);
  * why nothing else will do, for the message; NULL: nothing else was thought of. */
 const sci_backend *sci_llvm_plugin(sci_env *env, const char *dir, const char *need);
 bool sci_llvm_plugin_exists(sci_env *env, const char *dir); /* there is a file to open */
-bool sci_plugin_ending(void);                               /* the process ends, and nothing that is running minds */
+bool sci_plugin_may_be_left(void);                          /* one is open, and the process may end while it compiles */
 const char *sci_llvm_plugin_path(sci_env *env, const char *dir); /* scratch memory; NULL: there is none */
 /* A function of a plugin, which stays open, by the plugin's file without its ending; unwinds with SC_ERR_UNAVAILABLE
  * and what is missing. */

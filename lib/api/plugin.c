@@ -90,18 +90,16 @@ void *sci_plugin_symbol(sci_env *env, const char *dir, const char *file, const c
 /* The one that was opened last. */
 static _Atomic(const sci_backend *) opened;
 
-/* The threads of the background are looked after anew behind whatever a plugin has registered; it itself tells about
- * the end of the process before that. */
+/* The threads of the background are looked after anew, behind whatever a plugin has registered. */
 static void note_opened(const sci_backend *backend) {
   if (atomic_load(&opened) == backend) return;
   sci_guard_process();
-  if (backend->ending) backend->ending();
   atomic_store(&opened, backend);
 }
 
-bool sci_plugin_ending(void) {
+bool sci_plugin_may_be_left(void) {
   const sci_backend *backend = atomic_load(&opened);
-  return backend && backend->ending && backend->ending();
+  return backend && backend->may_be_left;
 }
 
 static const sci_backend *find_plugin(sci_env *env, const char *dir, const char *need) {

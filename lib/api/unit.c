@@ -148,6 +148,7 @@ sci_unit *sci_unit_make(sci_env *env, sci_code *code, size_t n, sci_kept *kept, 
   u->promotion = promotion;
   if (kept && !kept->stored) sci_kept_store(kept, &u->code[0], promotion);
   drop_image(&u->code[0]);
+  if (promotion) sci_library_stay();
   sci_units_lock();
   if (kept) list(u);
   u->names = names;

@@ -46,6 +46,10 @@ void sci_units_lock(void);
 void sci_units_unlock(void);
 int sci_background_threads(void); /* how many there may be */
 
+/* A library that has had work to do in the background is not unloaded any more, as its plugin is not: who unloads it
+ * would hold the loader's lock and wait for a thread that waits for that lock to open the plugin. Without our lock. */
+void sci_library_stay(void);
+
 /* One piece of work: queued once, then run by some thread, or taken back. Guarded by the lock. */
 typedef struct sci_job {
   struct sci_job *next;

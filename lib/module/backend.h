@@ -61,9 +61,7 @@ typedef struct sci_backend {
   sc_status (*compile)(sci_env *env, const sci_compile_request *request, sci_code *out);
   /* The path of the compiler that a request means, in scratch memory; NULL: not found, or there is no such thing. */
   const char *(*tool)(sci_env *env, const sci_compile_request *request);
-  /* Has a plugin find out when the process ends: from the second call on, whether it does. NULL, or false for ever:
-   * what compiles must come to its end before the process may. */
-  bool (*ending)(void);
+  bool may_be_left; /* a plugin: the process may end while it compiles */
 } sci_backend;
 
 /* Puts an image into this process: sets the code's entries and what releases them. Unwinds. */
