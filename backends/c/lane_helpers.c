@@ -386,7 +386,9 @@ void sci_c_put_width(const c_render *r, sci_text *out) {
         "/* Lanes of float64, by what is compiled for; -DSCALY_LANES=1, 2, 4 or 8 overrides. */\n#ifndef SCALY_LANES\n"
         "#if defined(__AVX512F__)\n#define SCALY_LANES 8\n#elif defined(__AVX2__)\n#define SCALY_LANES 4\n"
         "#elif defined(__SSE2__) || defined(__aarch64__)\n#define SCALY_LANES 2\n#else\n#define SCALY_LANES "
-        "1\n#endif\n#endif\n");
+        "1\n#endif\n#endif\n"
+        "#if SCALY_LANES != 1 && SCALY_LANES != 2 && SCALY_LANES != 4 && SCALY_LANES != 8\n"
+        "#error \"SCALY_LANES is not 1, 2, 4 or 8\"\n#endif\n");
 }
 
 static void put_element(const c_render *r, sci_text *out) {

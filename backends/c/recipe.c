@@ -130,8 +130,9 @@ static bool calls_with_errno(const c_render *r) {
 }
 
 void sci_c_put_guards(const c_render *r, sci_text *out) {
-  sci_put(out, "#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ > 0)\n"
-               "#error \"built with -ffast-math, which the recipe above rules out\"\n#endif\n");
+  sci_put(out, "#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ > 0) || \\\n"
+               "    defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || defined(__NO_SIGNED_ZEROS__)\n"
+               "#error \"built with -ffast-math or a part of it, which the recipe above rules out\"\n#endif\n");
   if (calls_with_errno(r))
     sci_put(out, "#if defined(__GNUC__) && !defined(__NO_MATH_ERRNO__)\n"
                  "#error \"built without -fno-math-errno, which the recipe above asks for\"\n#endif\n");

@@ -77,4 +77,10 @@ for cc in gcc "$clang"; do
     refused "processor" "--cpu armv8-a --lanes 2" "$cc" -O2 -fno-math-errno
   fi
 done
+echo 'expr.func @waves(%x: tensor<64xfloat64>) -> (%y) { return mul(%x, add(%x, 1)) }' >waves.scaly
+for cc in gcc "$clang"; do
+  refused "not 1, 2, 4 or 8" "" "$cc" -O2 -fno-math-errno -DSCALY_LANES=3
+  refused "not 1, 2, 4 or 8" "--dialect c" "$cc" -O2 -fno-math-errno -DSCALY_LANES=16
+done
+refused "a part of it" "" gcc -O2 -fno-math-errno -freciprocal-math # clang has no macros for the parts
 exit $failed
