@@ -80,71 +80,118 @@ static void put_indices(sci_text *out, int width, int stage, bool high) {
   sci_put(out, ")");
 }
 
-/* Swaps row and column numbers bit by bit. */
-static void put_transposition(sci_text *out, int width) {
+/* Swaps row and column numbers bit by bit, in each stretch of `n` elements on its own. */
+static void put_transposition(sci_text *out, const naming *n, int width) {
+  put_template(out, n, "static SCALY_INLINE void scaly_transpose_@s(@V* v, int n) {\n");
   for (int stage = 1; stage < width; stage *= 2) {
-    sci_putf(out, "  SCALY_SWAP(v, %d, %d", width, stage);
+    if (stage > 1) sci_putf(out, "  if (n > %d)\n  ", stage);
+    sci_putf(out, "  SCALY_SWAP(v, n, %d", stage);
     put_indices(out, width, stage, false);
     put_indices(out, width, stage, true);
     sci_put(out, ")\n");
   }
+  sci_put(out, "}\n");
 }
 
-/* One function per width that the type may turn out to have. */
-static void put_tile(sci_text *out, const naming *n) {
+/* What lanes first + j, first + tile + j, ... have side by side, `groups` of them. */
+static void put_joined(sci_text *out, int tile, int first, int groups) {
+  if (groups == 1) {
+    sci_putf(out, "*(const part*)(p + (%d + j) * stride)", first);
+    return;
+  }
+  sci_put(out, "__builtin_shufflevector(");
+  put_joined(out, tile, first, groups / 2);
+  sci_put(out, ", ");
+  put_joined(out, tile, first + tile * groups / 2, groups / 2);
+  for (int i = 0; i < tile * groups; i++) sci_putf(out, ", %d", i);
+  sci_put(out, ")");
+}
+
+static void put_part(sci_text *out, const naming *n, int tile) {
+  sci_putf(out, "  typedef %s part __attribute__((vector_size(%d", n->element, tile);
+  put_template(out, n, " * sizeof(@T)), aligned(sizeof(@T)), may_alias));\n");
+}
+
+static void put_load_tile(sci_text *out, const naming *n, int width, int tile) {
+  put_template(out, n, "static SCALY_INLINE void scaly_load_tile_@s_");
+  sci_putf(out, "%d", tile);
+  put_template(out, n, "(const @T* p, long long stride, @V* t) {\n");
+  put_part(out, n, tile);
+  sci_putf(out, "  SCALY_EACH(j, %d) t[j] = ", tile);
+  put_joined(out, tile, 0, width / tile);
+  put_template(out, n, ";\n  scaly_transpose_@s(t, ");
+  sci_putf(out, "%d);\n}\n", tile);
+}
+
+static void put_store_tile(sci_text *out, const naming *n, int tile) {
+  put_template(out, n, "static SCALY_INLINE void scaly_store_tile_@s_");
+  sci_putf(out, "%d", tile);
+  put_template(out, n, "(@T* p, long long stride, const @V* v) {\n");
+  put_part(out, n, tile);
+  put_template(out, n, "  @V t[");
+  sci_putf(out, "%d];\n  SCALY_EACH(i, %d) t[i] = v[i];\n", tile, tile);
+  put_template(out, n, "  scaly_transpose_@s(t, ");
+  sci_putf(out, "%d);\n", tile);
+  put_template(out, n, "  SCALY_EACH(i, @W) *(part*)(p + i * stride) = ");
+  sci_putf(out, "((part*)(t + i %% %d))[i / %d];\n}\n", tile, tile);
+}
+
+static const char load_whole[] = "static SCALY_INLINE void scaly_load_tile_@s(const @T* p, long long stride, @V* t) {\n"
+                                 "  SCALY_EACH(i, @W) t[i] = *(const @V_u*)(p + i * stride);\n"
+                                 "  scaly_transpose_@s(t, @W);\n}\n";
+static const char store_whole[] =
+    "static SCALY_INLINE void scaly_store_tile_@s(@T* p, long long stride, const @V* v) {\n"
+    "  @V t[@W];\n  SCALY_EACH(i, @W) t[i] = v[i];\n  scaly_transpose_@s(t, @W);\n"
+    "  SCALY_EACH(i, @W) *(@V_u*)(p + i * stride) = t[i];\n}\n";
+
+/* For every width that the type may turn out to have, and for every part of it of two lanes or more. */
+static void put_tiles(sci_text *out, const naming *n, bool loads, bool stores) {
   int narrowest = n->is_auto ? 2 : n->lanes;
   put_template(out, n,
-               "#if defined(SCALY_SHUFFLES)@G\n#ifndef SCALY_HAS_transpose_@s\n#define SCALY_HAS_transpose_@s\n"
-               "/* v[j][i] for v[i][j] */\nstatic SCALY_INLINE void scaly_transpose_@s(@V* v) {\n");
+               "#if defined(SCALY_SHUFFLES)@G\n#ifndef SCALY_HAS_tiles_@s\n#define SCALY_HAS_tiles_@s\n"
+               "/* Element j of each lane's is t[j]. */\n");
   for (int width = narrowest; width <= n->lanes; width *= 2) {
     if (n->is_auto) put_template(out, n, width == narrowest ? "#if @W == " : "#elif @W == ");
     if (n->is_auto) sci_putf(out, "%d\n", width);
-    put_transposition(out, width);
+    put_transposition(out, n, width);
+    for (int tile = width / 2; loads && tile >= 2; tile /= 2) put_load_tile(out, n, width, tile);
   }
-  sci_put(out, n->is_auto ? "#endif\n}\n#endif\n#endif\n\n" : "}\n#endif\n#endif\n\n");
+  if (n->is_auto) sci_put(out, "#endif\n");
+  if (loads) put_template(out, n, load_whole);
+  if (stores) put_template(out, n, store_whole);
+  for (int tile = n->lanes / 2; stores && tile >= 2; tile /= 2) {
+    if (n->is_auto) sci_putf(out, "#if %s > %d\n", n->count, tile);
+    put_store_tile(out, n, tile);
+    if (n->is_auto) sci_put(out, "#endif\n");
+  }
+  sci_put(out, "#endif\n#endif\n\n");
 }
 
-static const char load_block[] =
-    "/* v[k] gets element k of each lane's n; they lie side by side, from p + i * stride on for lane i. */\n"
-    "static SCALY_INLINE void scaly_load_block_@s(const @T* p, long long stride, int n, @V* v) {\n"
-    "  int k = 0;\n"
-    "#if defined(SCALY_SHUFFLES)@G\n"
-    "  int whole = n >= @W ? n : 0;\n"
-    "  SCALY_UNROLL\n"
-    "  for (; k < whole; k += @W) {\n"
-    "    int from = k + @W <= n ? k : n - @W;\n"
-    "    SCALY_EACH(i, @W) v[from + i] = *(const @V_u*)(p + from + i * stride);\n"
-    "    scaly_transpose_@s(v + from);\n"
-    "  }\n"
-    "#endif\n"
-    "  SCALY_UNROLL\n"
-    "  for (; k < n; k++) {\n"
-    "    @V a = {0};\n"
-    "    SCALY_EACH(i, @W) @a = p[k + i * stride];\n"
-    "    v[k] = a;\n"
-    "  }\n"
-    "}\n";
-
-static const char store_block[] =
-    "/* The other way round. */\n"
-    "static SCALY_INLINE void scaly_store_block_@s(@T* p, long long stride, int n, const @V* v) {\n"
-    "  int k = 0;\n"
-    "#if defined(SCALY_SHUFFLES)@G\n"
-    "  int whole = n >= @W ? n : 0;\n"
-    "  SCALY_UNROLL\n"
-    "  for (; k < whole; k += @W) {\n"
-    "    @V t[@W];\n"
-    "    int from = k + @W <= n ? k : n - @W;\n"
-    "    SCALY_EACH(i, @W) t[i] = v[from + i];\n"
-    "    scaly_transpose_@s(t);\n"
-    "    SCALY_EACH(i, @W) *(@V_u*)(p + from + i * stride) = t[i];\n"
-    "  }\n"
-    "#endif\n"
-    "  SCALY_UNROLL\n"
-    "  for (; k < n; k++) {\n"
-    "    SCALY_EACH(i, @W) p[k + i * stride] = SCALY_AT(v[k], i);\n"
-    "  }\n"
-    "}\n";
+/* The widest tiles that fit; the last may begin among what the one before has. */
+static void put_block(sci_text *out, const naming *n, bool loads) {
+  const char *name = loads ? "load" : "store";
+  put_template(out, n,
+               loads ? "#ifndef SCALY_HAS_load_block_@s\n#define SCALY_HAS_load_block_@s\n"
+                       "/* v[k] gets element k of each lane's n; they lie side by side, from p + i * stride on "
+                       "for lane i. */\n"
+                       "static SCALY_INLINE void scaly_load_block_@s(const @T* p, long long stride, int n, "
+                       "@V* v) {\n#if defined(SCALY_SHUFFLES)@G\n"
+                     : "#ifndef SCALY_HAS_store_block_@s\n#define SCALY_HAS_store_block_@s\n"
+                       "/* The other way round. */\n"
+                       "static SCALY_INLINE void scaly_store_block_@s(@T* p, long long stride, int n, "
+                       "const @V* v) {\n#if defined(SCALY_SHUFFLES)@G\n");
+  sci_putf(out, "  SCALY_TILES(%s, scaly_%s_tile_%s)\n", n->count, name, n->suffix);
+  for (int tile = n->lanes / 2; tile >= 2; tile /= 2) {
+    if (n->is_auto) sci_putf(out, "#if %s > %d\n", n->count, tile);
+    sci_putf(out, "  SCALY_TILES(%d, scaly_%s_tile_%s_%d)\n", tile, name, n->suffix, tile);
+    if (n->is_auto) sci_put(out, "#endif\n");
+  }
+  put_template(out, n,
+               loads ? "#endif\n  SCALY_EACH(k, n) {\n    @V a = {0};\n"
+                       "    SCALY_EACH(i, @W) @a = p[k + i * stride];\n    v[k] = a;\n  }\n}\n#endif\n\n"
+                     : "#endif\n  SCALY_EACH(k, n) {\n"
+                       "    SCALY_EACH(i, @W) p[k + i * stride] = SCALY_AT(v[k], i);\n  }\n}\n#endif\n\n");
+}
 
 /* ---- operations ---- */
 
@@ -352,17 +399,10 @@ static void put_lane_type(c_render *r, sci_text *out, sc_dtype dtype, int lanes,
       "load", "store", "load_strided", "store_strided", "load_part", "store_part", "", "", "splat", ""};
   for (int h = 0; h < C_LANE_HELPERS; h++)
     if (t->helper[h] && moves[h]) put_function(out, &n, names[h], moves[h]);
-  if (t->helper[C_LANE_LOAD_BLOCK] || t->helper[C_LANE_STORE_BLOCK]) put_tile(out, &n);
-  if (t->helper[C_LANE_LOAD_BLOCK]) {
-    put_template(out, &n, "#ifndef SCALY_HAS_load_block_@s\n#define SCALY_HAS_load_block_@s\n");
-    put_template(out, &n, load_block);
-    sci_put(out, "#endif\n\n");
-  }
-  if (t->helper[C_LANE_STORE_BLOCK]) {
-    put_template(out, &n, "#ifndef SCALY_HAS_store_block_@s\n#define SCALY_HAS_store_block_@s\n");
-    put_template(out, &n, store_block);
-    sci_put(out, "#endif\n\n");
-  }
+  bool loads = t->helper[C_LANE_LOAD_BLOCK], stores = t->helper[C_LANE_STORE_BLOCK];
+  if (loads || stores) put_tiles(out, &n, loads, stores);
+  if (loads) put_block(out, &n, true);
+  if (stores) put_block(out, &n, false);
   put_operations(r, out, &n, t);
 }
 
@@ -376,6 +416,15 @@ static const char swap[] =
     "    __typeof__(*v) a = v[j], b = v[j + s]; \\\n"
     "    v[j] = __builtin_shufflevector low; \\\n"
     "    v[j + s] = __builtin_shufflevector high; \\\n"
+    "  }\n"
+    "#define SCALY_TILES(w, tile) \\\n"
+    "  if (n >= w) { \\\n"
+    "    SCALY_UNROLL \\\n"
+    "    for (int k = 0; k < n; k += w) { \\\n"
+    "      int from = k + w <= n ? k : n - w; \\\n"
+    "      tile(p + from, stride, v + from); \\\n"
+    "    } \\\n"
+    "    return; \\\n"
     "  }\n"
     "#endif\n\n";
 
