@@ -7,7 +7,7 @@ enum {
   STEP = 32,       /* of the copies in one trip, */
   MOST_COPIES = 4, /* and how many of them pay; */
   DEAR = 16,       /* what a math routine counts: nobody sees the counting beside it; */
-  BUDGET = 256     /* and what all copies of a module may add to it, for the sake of its compile time */
+  BUDGET = 768     /* and what all copies of a module may add to it, for the sake of its compile time */
 };
 
 typedef struct weigher {
