@@ -20,6 +20,7 @@ typedef struct combining {
   sci_store *s;
   sci_arena *a;
   int64_t *changes;
+  uint32_t *first, *last; /* per storage: the statements of the block that touch it */
 } combining;
 
 static bool is_any_order(const sci_loop *l) {
@@ -112,10 +113,10 @@ static bool touches(const combining *x, const sci_stmt *st, sci_buf b) {
 
 static bool find_term(const combining *x, sci_block b, uint32_t sum, sci_buf buf, term *t) {
   *t = (term){.buf = buf, .fill = UINT32_MAX, .once = true};
-  for (uint32_t i = 0; i < b.n; i++) {
+  if (x->last[buf] > sum) return false;
+  for (uint32_t i = x->first[buf]; i < sum; i++) {
     const sci_stmt *st = &b.stmts[i];
-    if (i == sum || !touches(x, st, buf)) continue;
-    if (i > sum) return false;
+    if (!touches(x, st, buf)) continue;
     if (t->fill == UINT32_MAX) {
       if (!is_fill(x, st, buf)) return false;
       t->fill = i;
@@ -169,20 +170,54 @@ static bool combine_at(const combining *x, sci_block *b, uint32_t sum) {
   return false;
 }
 
+typedef struct seeing {
+  combining *x;
+  uint32_t at;
+} seeing;
+
+static void see_anew(void *user, sci_buf b, bool write) {
+  combining *x = user;
+  int64_t offset;
+  (void)write;
+  x->first[sci_storage(x->s, b, &offset)] = UINT32_MAX;
+}
+
+static void see(void *user, sci_buf b, bool write) {
+  seeing *k = user;
+  int64_t offset;
+  sci_buf storage = sci_storage(k->x->s, b, &offset);
+  (void)write;
+  if (k->x->first[storage] > k->at) k->x->first[storage] = k->at;
+  k->x->last[storage] = k->at;
+}
+
+/* Where each storage is touched first and last: so that looking for terms does not take in the whole block. */
+static void survey(combining *x, sci_block b) {
+  for (uint32_t i = 0; i < b.n; i++) sci_stmt_accesses(x->p, &b.stmts[i], see_anew, x);
+  for (uint32_t i = 0; i < b.n; i++) sci_stmt_accesses(x->p, &b.stmts[i], see, &(seeing){x, i});
+}
+
 /* A sum of sums is combined from the inside: what is left of the inner one is a term again. */
 static const sci_proc *combine_proc(const sci_program *p, const sci_proc *q, void *user) {
-  combining x = {p, p->store, &p->store->env->scratch, user};
+  combining *x = user;
   sci_block b = q->body;
+  survey(x, b);
   for (uint32_t i = 0; i < b.n;) {
     uint32_t before = b.n;
-    if (!combine_at(&x, &b, i))
+    if (!combine_at(x, &b, i)) {
       i++;
-    else
+    } else {
       i -= before - b.n - 1; /* the statement behind the sum */
+      survey(x, b);
+    }
   }
   return sci_proc_with(p->store, q, b);
 }
 
 sci_program *sci_pass_combine_scatter_sums(const sci_program *p, int64_t *changes) {
-  return sci_pass_each(p, combine_proc, changes);
+  sci_store *s = p->store;
+  combining x = {.p = p, .s = s, .a = &s->env->scratch, .changes = changes};
+  x.first = SCI_ARRAY(x.a, uint32_t, s->n_bufs);
+  x.last = SCI_ARRAY(x.a, uint32_t, s->n_bufs);
+  return sci_pass_each(p, combine_proc, &x);
 }
