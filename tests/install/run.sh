@@ -27,9 +27,9 @@ cmake -S "$source/consumer" -B "$work/cmake" -G Ninja -DCMAKE_PREFIX_PATH="$pref
 cmake --build "$work/cmake" >>"$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
 check "CMake package, shared" "$work/cmake/shared"
 check "CMake package, C++" "$work/cmake/cpp"
-if [ "$have_llvm" = 1 ]; then export SCALY_PLUGINS=$libdir; fi
-check "CMake package, static" "$work/cmake/static"
-unset SCALY_PLUGINS
+plugins=()
+if [ "$have_llvm" = 1 ]; then plugins=("SCALY_PLUGINS=$libdir"); fi
+check "CMake package, static" env "${plugins[@]}" "$work/cmake/static"
 
 export PKG_CONFIG_PATH=$libdir/pkgconfig
 version=$(pkg-config --modversion scaly)
@@ -39,7 +39,7 @@ LD_LIBRARY_PATH=$libdir check "pkg-config" "$work/pkg"
 # shellcheck disable=SC2046
 "$cc" $flags -std=c11 "$source/consumer/main.c" -o "$work/pkg_static" $(pkg-config --cflags scaly) "$libdir/libscaly.a" \
   $(pkg-config --static --libs-only-l scaly | sed 's/-lscaly//')
-SCALY_PLUGINS=$libdir check "pkg-config, static" "$work/pkg_static"
+check "pkg-config, static" env "${plugins[@]}" "$work/pkg_static"
 
 [ "$("$prefix/bin/scaly" --version)" = "scaly $version" ] || { echo "the command does not run from the prefix"; exit 1; }
 
