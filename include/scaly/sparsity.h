@@ -94,7 +94,8 @@ typedef struct sc_matrix_report {
   const char *function, *output; /* live as long as the function */
   int64_t nrow, ncol, nnz;
   int64_t compressed; /* nonzeros read from products; the others come from the structure: constants, maps, elementwise
-                         cones */
+                         cones, */
+  int64_t eliminated; /* or, all of them, from elimination on the graph of scalars */
   sc_coloring_method method;
   sc_coloring_order order;
   int32_t column_colors, row_colors;

@@ -228,12 +228,33 @@ static sci_id complete(sc_context *cx, const sci_sparse *s, const sci_jacobian_r
   return sci_make_scatter(cx, s->values, place, 1, &nnz);
 }
 
+/* What a Hessian's f is the adjoint of, and the adjoints it is handed. */
+static void find_source(sc_context *cx, const sc_function *f, sci_jacobian_request *q) {
+  const key *k = cx->blobs[sci_memo_of_function(cx, f)->key].data;
+  const sc_function *source = cx->functions[k->callee];
+  if (!source || sci_is_custom(source) || k->seeds || k->guarded) return;
+  sci_id *of = SCI_ARRAY(&cx->env.scratch, sci_id, source->n_out),
+         *seeds = SCI_ARRAY(&cx->env.scratch, sci_id, source->n_out);
+  for (uint32_t o = 0; o < source->n_out; o++) {
+    if (!k->flags[source->n_in + o]) continue;
+    of[q->n_of] = source->out[o].node;
+    seeds[q->n_of] = f->in[source->n_in + q->n_of].node;
+    q->n_of++;
+  }
+  q->of = of, q->seeds = seeds;
+}
+
 sc_function *sci_callee_jacobian(const sci_ad *ad, sc_function *f, const bool *active, const bool *used,
-                                 const sci_jacobian_request *q) {
+                                 const sci_jacobian_request *request) {
   sc_context *cx = ad->cx;
-  uint32_t blob = jacobian_key(ad, f, active, used, q);
+  uint32_t blob = jacobian_key(ad, f, active, used, request);
   sci_derived d;
   if (find(cx, blob, &d)) return d.f;
+  sci_jacobian_request own = *request, *q = &own;
+  own.scalars = f->hint == SC_HINT_SCALAR  ? SCI_SCALARS_ALWAYS
+                : f->hint == SC_HINT_BLOCK ? SCI_SCALARS_NEVER
+                                           : SCI_SCALARS_IF_FEW;
+  if (q->symmetric) find_source(cx, f, &own);
   sci_sparse s = sci_sparse_jacobian(ad, q);
   if (s.nnz != sci_rows_nnz(q->only)) s.values = complete(cx, &s, q);
   builder b = begin(ad, f);

@@ -20,6 +20,13 @@ typedef struct derivation {
   SCI_VEC(matrix) matrices; /* outputs that are matrices, and how they were found */
 } derivation;
 
+/* A gradient, and what it is of: the sum of the roots, each multiplied by its seed. */
+typedef struct slopes {
+  sci_id *by_input;
+  uint32_t n;
+  const sci_id *roots, *seeds;
+} slopes;
+
 /* The inputs that a request differentiates by. */
 typedef struct columns {
   uint32_t n;
@@ -138,18 +145,18 @@ static sci_id *adjoints(derivation *d, uint32_t n, const sci_id *roots, const sc
   return out;
 }
 
-static sci_id *gradient(derivation *d, uint32_t output, const columns *c) {
-  sci_id root = d->root[output];
+static slopes gradient(derivation *d, uint32_t output, const columns *c) {
+  sci_id root = d->root[output], *seed = SCI_NEW(&d->cx->env.scratch, sci_id);
   sci_shape s = sci_shape_of(d->cx, root);
   if (sci_type_of(d->cx, root)->size != 1)
     sci_fail(&d->cx->env, SC_ERR_SHAPE, "output %s of %s has %lld elements: a gradient or Hessian needs one",
              d->f->out[output].name, d->f->name, (long long)sci_type_of(d->cx, root)->size);
-  sci_id one = sci_make_fill(d->cx, dtype_of(d, root), s.rank, s.dim, 1);
-  return adjoints(d, 1, &root, &one, c);
+  *seed = sci_make_fill(d->cx, dtype_of(d, root), s.rank, s.dim, 1);
+  return (slopes){adjoints(d, 1, &root, seed, c), 1, &d->root[output], seed};
 }
 
 /* Gradient of the sum over all float outputs of <lam_OUT, OUT>. */
-static sci_id *lagrangian_gradient(derivation *d, const columns *c) {
+static slopes lagrangian_gradient(derivation *d, const columns *c) {
   sci_arena *scratch = &d->cx->env.scratch;
   sci_id *roots = SCI_ARRAY(scratch, sci_id, d->f->n_out), *seeds = SCI_ARRAY(scratch, sci_id, d->f->n_out);
   uint32_t n = 0;
@@ -158,7 +165,7 @@ static sci_id *lagrangian_gradient(derivation *d, const columns *c) {
     roots[n] = d->root[i];
     seeds[n++] = lam(d, i);
   }
-  return adjoints(d, n, roots, seeds, c);
+  return (slopes){adjoints(d, n, roots, seeds, c), n, roots, seeds};
 }
 
 /* ---- matrices ---- */
@@ -232,17 +239,26 @@ static void add_dense(derivation *d, const sc_request *r, const sci_sparse *s, b
   add_matrix(d, r, s, sci_make_index(d->cx, SCI_X_index_set, zeros, values, place), NULL);
 }
 
+static sci_scalars scalars_of(const derivation *d) {
+  return d->f->hint == SC_HINT_SCALAR ? SCI_SCALARS_ALWAYS : SCI_SCALARS_NEVER;
+}
+
 static sci_sparse jacobian(derivation *d, const sc_request *r, uint32_t output, const columns *c) {
   sci_id root = d->root[output];
-  sci_jacobian_request q = {.n_roots = 1, .roots = &root, .n_inputs = c->n, .inputs = c->nodes};
+  sci_jacobian_request q = {
+      .n_roots = 1, .roots = &root, .n_inputs = c->n, .inputs = c->nodes, .scalars = scalars_of(d)};
   q.by_columns = r->kind == SC_REQUEST_SPJAC && r->layout == SC_CSC;
   return sci_sparse_jacobian(&d->ad, &q);
 }
 
 /* The lower triangle; `mirror`: both. */
-static sci_sparse hessian(derivation *d, const sci_id *gradient, const columns *c, bool by_columns, bool mirror) {
+static sci_sparse hessian(derivation *d, const slopes *gradient, const columns *c, bool by_columns, bool mirror) {
   sci_jacobian_request q = {.n_roots = c->n,
-                            .roots = gradient,
+                            .roots = gradient->by_input,
+                            .scalars = scalars_of(d),
+                            .n_of = gradient->n,
+                            .of = gradient->roots,
+                            .seeds = gradient->seeds,
                             .n_inputs = c->n,
                             .inputs = c->nodes,
                             .symmetric = true,
@@ -252,17 +268,17 @@ static sci_sparse hessian(derivation *d, const sci_id *gradient, const columns *
   return sci_sparse_jacobian(&d->ad, &q);
 }
 
-static void add_hessian(derivation *d, const sc_request *r, const sci_id *gradient, const columns *c) {
+static void add_hessian(derivation *d, const sc_request *r, slopes gradient, const columns *c) {
   bool sparse = r->kind == SC_REQUEST_SPHESS || r->kind == SC_REQUEST_SPLAGHESS;
   if (!sparse) {
-    sci_sparse s = hessian(d, gradient, c, false, false);
+    sci_sparse s = hessian(d, &gradient, c, false, false);
     add_dense(d, r, &s, true);
     return;
   }
   /* The upper triangle by columns is the lower one by rows, and its values are to be the same ones. */
   bool full = r->triangle == SC_TRIANGLE_FULL, upper = r->triangle == SC_TRIANGLE_UPPER,
        columns_first = r->layout == SC_CSC;
-  sci_sparse s = hessian(d, gradient, c, !full && columns_first != upper, full);
+  sci_sparse s = hessian(d, &gradient, c, !full && columns_first != upper, full);
   const int32_t *row = s.row;
   if (full ? columns_first : upper) s.row = s.col, s.col = row; /* a symmetric matrix reads the same by columns */
   add_sparse(d, r, &s);
@@ -299,7 +315,7 @@ static void add_request(derivation *d, const sc_request *r) {
     add_output(d, r, joined(d, &c, adjoints(d, 1, &root, &w, &c)), NULL);
     return;
   }
-  case SC_REQUEST_GRAD: add_output(d, r, joined(d, &c, gradient(d, o, &c)), NULL); return;
+  case SC_REQUEST_GRAD: add_output(d, r, joined(d, &c, gradient(d, o, &c).by_input), NULL); return;
   case SC_REQUEST_JAC: {
     sci_sparse s = jacobian(d, r, o, &c);
     add_dense(d, r, &s, false);

@@ -1,5 +1,5 @@
 /* Owns the order of work of a sparse Jacobian: classify, route, assemble each kind of piece, merge. */
-#include "lib/ad/jacobian.h"
+#include "lib/ad/eliminate.h"
 
 bool sci_keeps(const sci_assembly *a, int32_t row, int32_t col) {
   const sci_jacobian_request *q = a->q;
@@ -88,8 +88,10 @@ sci_sparse sci_sparse_jacobian(const sci_ad *ad, const sci_jacobian_request *q) 
       if (sci_keeps(&a, m.row, col)) sci_add_entry(&a, m.row, col, -1, 0, m.coef);
     }
   }
-  sci_assemble_cones(&a);
-  sci_assemble_maps(&a);
-  sci_assemble_opaque(&a);
+  if (!sci_assemble_scalars(&a)) {
+    sci_assemble_maps(&a); /* first: what comes first to a place can be stored there when it is computed */
+    sci_assemble_cones(&a);
+    sci_assemble_opaque(&a);
+  }
   return sci_merge_entries(&a);
 }

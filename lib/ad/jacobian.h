@@ -13,6 +13,10 @@
 
 #include "lib/ad/coloring.h"
 
+/* Whether a function is differentiated element by element (lib/ad/eliminate.h): where it asks to be lowered as scalars;
+ * a stage of others where it is small; otherwise its tensors stay what they are. */
+typedef enum sci_scalars { SCI_SCALARS_NEVER, SCI_SCALARS_IF_FEW, SCI_SCALARS_ALWAYS } sci_scalars;
+
 typedef struct sci_jacobian_request {
   uint32_t n_roots;
   const sci_id *roots; /* rows: the elements of the roots, one root after the other */
@@ -23,6 +27,9 @@ typedef struct sci_jacobian_request {
   bool by_columns;      /* order of the values: column by column (csc), else row by row */
   bool mirror;          /* of the lower triangle's entries, row by row, both triangles */
   const sci_rows *only; /* NULL, or entries to keep */
+  sci_scalars scalars;
+  uint32_t n_of; /* of a Hessian, where they are known: what the gradient is of, and what each is multiplied by */
+  const sci_id *of, *seeds;
 } sci_jacobian_request;
 
 typedef struct sci_sparse {

@@ -195,6 +195,17 @@ const int32_t *sci_element_map(sc_context *cx, sci_id node) {
   }
 }
 
+const int32_t *sci_reduction_map(sc_context *cx, const sci_node *n) {
+  sci_shape s = sci_shape_of(cx, n->args[0]);
+  int64_t in_stride[SC_MAX_RANK], count[SC_MAX_RANK], stride[SC_MAX_RANK], step = 1;
+  for (int k = s.rank - 1; k >= 0; step *= s.dim[k], k--) in_stride[k] = step;
+  int rank = 0;
+  for (int pass = 0; pass < 2; pass++)
+    for (int k = 0; k < s.rank; k++)
+      if ((int)(n->attr >> k & 1) == pass) count[rank] = s.dim[k], stride[rank++] = in_stride[k];
+  return strided_map(cx, rank, count, 0, stride);
+}
+
 sci_writers sci_writers_of(sc_context *cx, sci_id node) {
   const sci_node *n = sci_node_at(cx, node);
   const int32_t *table = sci_attr(cx, node);
@@ -265,19 +276,11 @@ static const sci_rows *moved_rows(analysis *a, sci_id node, const sci_rows *from
   return rows_finish(&b);
 }
 
-/* Elements in the order of the reduced result: `map[k]` of the operand belong to result k / terms. */
 static const sci_rows *reduced_rows(analysis *a, sci_id node, const sci_node *n, const sci_rows *from) {
   if (!from) return NULL;
-  sci_shape s = sci_shape_of(a->cx, n->args[0]);
-  int64_t in_stride[SC_MAX_RANK], count[SC_MAX_RANK], stride[SC_MAX_RANK], step = 1,
-                                                                           size = sci_type_of(a->cx, node)->size;
-  for (int k = s.rank - 1; k >= 0; step *= s.dim[k], k--) in_stride[k] = step;
-  int rank = 0;
-  for (int pass = 0; pass < 2; pass++)
-    for (int k = 0; k < s.rank; k++)
-      if ((int)(n->attr >> k & 1) == pass) count[rank] = s.dim[k], stride[rank++] = in_stride[k];
-  const int32_t *map = strided_map(a->cx, rank, count, 0, stride);
-  int64_t total = sci_type_of(a->cx, n->args[0])->size, terms = size ? total / size : 0;
+  const int32_t *map = sci_reduction_map(a->cx, n);
+  int64_t size = sci_type_of(a->cx, node)->size, total = sci_type_of(a->cx, n->args[0])->size,
+          terms = size ? total / size : 0;
   rows_builder b = rows_begin(a->cx, size);
   for (int64_t r = 0; r < size; r++) {
     for (int64_t k = 0; k < terms; k++) row_add(&b, from, map[r * terms + k]);

@@ -40,6 +40,9 @@ const int32_t *sci_rows_mirrors(sc_context *cx, const sci_rows *rows);
 /* For operations that only move elements (reshape, transpose, slice, broadcast, gather): the operand's element behind
  * each element of the result. NULL for other operations. In the scratch arena. */
 const int32_t *sci_element_map(sc_context *cx, sci_id node);
+/* Of a reduction: the operand's elements in the order of the result's, those that make one behind each other. Scratch.
+ */
+const int32_t *sci_reduction_map(sc_context *cx, const sci_node *reduction);
 /* For scatter, index_add, index_set: the values written to each element of the result: first[e], then next[k] until -1.
  * Scratch. */
 typedef struct sci_writers {
