@@ -417,6 +417,7 @@ int main(int argc, char **argv) {
     sc_function *f = diff_random_smooth(cx, a.seed, "f");
     rng choices = {a.seed};
     for (int more = 0; f && more < 2 && rng_chance(&choices, 20); more++) f = derivative(f, &choices);
+    if (f && rng_chance(&choices, 40)) sc_function_set_hint(f, SC_HINT_SCALAR); /* element by element */
     verdict v = f ? check(f, a.seed, a.compile, why, sizeof why) : FAILED;
     verdicts[v]++;
     if (v == FAILED) {
