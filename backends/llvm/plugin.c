@@ -125,8 +125,8 @@ static void dispose_message(void *text) {
 
 static void render_program(sci_env *env, const sci_render_request *r, char **out, size_t *size) {
   const sci_llvm_machine *target = sci_llvm_machine_get(env, &r->program->target, false, false);
-  sci_llvm_emitter *e =
-      sci_llvm_emit(env, r->program, target, r->symbol ? r->symbol : r->program->name, SCI_LLVM_NAMES, NULL);
+  sci_llvm_style style = r->emit == SC_EMIT_LLVM ? SCI_LLVM_NAMES : SCI_LLVM_PLAIN;
+  sci_llvm_emitter *e = sci_llvm_emit(env, r->program, target, r->symbol ? r->symbol : r->program->name, style, NULL);
   sci_llvm_verify(env, e->module);
   if (r->emit == SC_EMIT_LLVM) {
     char *text = LLVMPrintModuleToString(e->module);

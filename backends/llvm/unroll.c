@@ -40,7 +40,7 @@ static void weigh_block(weigher *w, sci_block b) {
 
 uint32_t sci_llvm_copies(sci_llvm_emitter *e, const sci_loop *l, int64_t trips) {
   weigher w = {e->store, 0, WHOLE};
-  if (e->asan || trips < 2) return 1;
+  if (e->asan || e->names_shown || trips < 2) return 1; /* text to be read shows the loops of the program */
   weigh_block(&w, l->body);
   if (!w.n) w.n = 1;
   uint32_t copies = 1;
