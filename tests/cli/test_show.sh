@@ -56,11 +56,14 @@ out_has '^pass +changes +ms$'
 cat >colors.scaly <<'EOF'
 expr.func @stage(%x: tensor<3xfloat64>) -> (%r) { return exp(mul(matmul(reshape(concat(%x, %x, %x) {axis=0}) {shape=[3, 3]}, %x), %x)) }
 expr.func @c(%z: tensor<9xfloat64>) -> (%y) { return vmap(%z) {callee="stage", length=4, starts=[0], strides=[2]} }
+expr.func @colored(%x: tensor<3xfloat64>) -> (%r) {lowering="block"} { return exp(mul(matmul(reshape(concat(%x, %x, %x) {axis=0}) {shape=[3, 3]}, %x), %x)) }
 EOF
-good show colors.scaly --stats --out spjac:y:z
-out_has '^matrix +nonzeros +compressed +coloring +colors +order$'
-out_has '^jac_stage\.jac +9 +9 +column +3 +natural$'
-out_has '^c_spjac_y_z\.spjac_y_z +36 +0 +none +0 +-$'
+good show colors.scaly:c --stats --out spjac:y:z
+out_has '^matrix +nonzeros +eliminated +compressed +coloring +colors +order$'
+out_has '^jac_stage\.jac +9 +9 +0 +none +0 +-$'
+out_has '^c_spjac_y_z\.spjac_y_z +36 +0 +0 +none +0 +-$'
+good show colors.scaly:colored --stats --out spjac:r:x
+out_has '^colored_spjac_r_x\.spjac_r_x +9 +0 +9 +column +3 +natural$'
 good show f.scaly --dot
 out_has '^digraph "f" \{$'
 out_has 'label="sin\\nfloat64 3"'

@@ -47,14 +47,15 @@ static void print_matrices(const sc_function *f) {
   sc_matrix_report all[MOST];
   size_t n = sc_function_matrices(f, all, MOST);
   if (n)
-    printf("\n%-28s %10s %10s  %-13s %7s  %s\n", "matrix", "nonzeros", "compressed", "coloring", "colors", "order");
+    printf("\n%-28s %10s %10s %10s  %-13s %7s  %s\n", "matrix", "nonzeros", "eliminated", "compressed", "coloring",
+           "colors", "order");
   for (size_t i = 0; i < n && i < MOST; i++) {
     const sc_matrix_report *r = &all[i];
     bool colored = r->method != SC_COLORING_AUTO;
     char name[600];
     snprintf(name, sizeof name, "%s.%s", r->function, r->output);
-    printf("%-28s %10" PRId64 " %10" PRId64 "  %-13s %7d  %s\n", name, r->nnz, r->compressed,
-           colored ? sc_coloring_method_name(r->method) : "none", r->column_colors + r->row_colors,
+    printf("%-28s %10" PRId64 " %10" PRId64 " %10" PRId64 "  %-13s %7d  %s\n", name, r->nnz, r->eliminated,
+           r->compressed, colored ? sc_coloring_method_name(r->method) : "none", r->column_colors + r->row_colors,
            colored ? sc_coloring_order_name(r->order) : "-");
   }
   if (n > MOST) printf("... and %zu more\n", n - MOST);
@@ -127,7 +128,7 @@ static const option_spec options[] = {
     {"passes", 0, "LIST", "-NAME,-NAME... switches passes off; none: no passes at all."},
     {"bisect", 0, "N", "Stops after the first N pass runs."},
     {"stats", 0, NULL,
-     "Operations, loops, math calls, memory, time per pass, and how sparse derivatives were colored, instead of text."},
+     "Operations, loops, math calls, memory, time per pass, and how sparse derivatives were found, instead of text."},
     {"dot", 0, NULL, "The expression graph in the dot language of Graphviz."},
     MODEL_OUT_OPTION,
     MODEL_VECTOR_OPTIONS,
