@@ -42,8 +42,6 @@ static const char *const moves[C_LANE_HELPERS] = {
     [C_LANE_STORE] = "void scaly_store_@s(@T* p, @V a) {\n  *(@V_u*)p = a;\n}\n",
     [C_LANE_LOAD_STRIDED] = "@V scaly_load_strided_@s(const @T* p, long long stride) {\n  @V a = {0};\n"
                             "  for (int i = 0; i < @W; i++) @a = p[i * stride];\n  return a;\n}\n",
-    [C_LANE_STORE_STRIDED] = "void scaly_store_strided_@s(@T* p, long long stride, @V a) {\n"
-                             "  for (int i = 0; i < @W; i++) p[i * stride] = @a;\n}\n",
     /* The lanes that are left over repeat the last: what they compute is as harmless as what that one does. */
     [C_LANE_LOAD_PART] = "@V scaly_load_part_@s(const @T* p, long long stride, int live) {\n  @V a = {0};\n"
                          "  if (stride == 1 && live == @W) return *(const @V_u*)p;\n"
@@ -59,6 +57,19 @@ static void put_function(sci_text *out, const naming *n, const char *name, const
            n->suffix);
   put_template(out, n, text);
   sci_put(out, "#endif\n\n");
+}
+
+/* One by one: in a loop, clang computes the last operation behind `a` once for each element. */
+static void put_store_strided(sci_text *out, const naming *n) {
+  char text[2048];
+  int at = snprintf(text, sizeof text, "void scaly_store_strided_@s(@T* p, long long stride, @V a) {\n");
+  for (int i = 0; i < n->lanes; i++) {
+    if (n->is_auto && i) at += snprintf(text + at, sizeof text - (size_t)at, "  if (@W > %d) ", i);
+    at += snprintf(text + at, sizeof text - (size_t)at, "%sp[%d * stride] = SCALY_AT(a, %d%s);\n",
+                   n->is_auto && i ? "" : "  ", i, i, n->is_auto && i ? " % @W" : "");
+  }
+  snprintf(text + at, sizeof text - (size_t)at, "}\n");
+  put_function(out, n, "store_strided", text);
 }
 
 static void put_select(sci_text *out, const naming *n) {
@@ -231,12 +242,13 @@ static void put_lanewise(sci_text *out, const naming *n, const char *op, const c
 /* gcc, and clang before its elementwise builtins, see many loops over lanes as one instruction, but not all. */
 static void put_fma_builtins(sci_text *out, const naming *n) {
   int size = (int)sc_dtype_size(n->dtype);
-  for (int bytes = 16; bytes <= 32; bytes *= 2) {
+  static const char *const arguments[] = {"(a, b, c)", "256(a, b, c)", "512_mask(a, b, c, -1, 4)"};
+  for (int k = 0; k < 3; k++) {
+    int bytes = 16 << k;
     if (n->is_auto ? bytes > n->lanes * size : bytes != n->lanes * size) continue;
-    sci_put(out, "#elif defined(__GNUC__) && defined(__FMA__)");
+    sci_putf(out, "#elif defined(__GNUC__) && defined(%s)", bytes == 64 ? "__AVX512F__" : "__FMA__");
     if (n->is_auto) sci_putf(out, " && %s == %d", n->count, bytes / size);
-    sci_putf(out, "\n  return __builtin_ia32_vfmaddp%s%s(a, b, c);\n", n->dtype == SC_FLOAT32 ? "s" : "d",
-             bytes == 32 ? "256" : "");
+    sci_putf(out, "\n  return __builtin_ia32_vfmaddp%s%s;\n", n->dtype == SC_FLOAT32 ? "s" : "d", arguments[k]);
   }
 }
 
@@ -395,10 +407,11 @@ static void put_lane_type(c_render *r, sci_text *out, sc_dtype dtype, int lanes,
   else
     snprintf(n.count, sizeof n.count, "%d", lanes);
   put_type(out, &n);
-  static const char *const names[C_LANE_HELPERS] = {
-      "load", "store", "load_strided", "store_strided", "load_part", "store_part", "", "", "splat", ""};
+  static const char *const names[C_LANE_HELPERS] = {"load", "store", "load_strided", "", "load_part", "store_part",
+                                                    "",     "",      "splat",        ""};
   for (int h = 0; h < C_LANE_HELPERS; h++)
     if (t->helper[h] && moves[h]) put_function(out, &n, names[h], moves[h]);
+  if (t->helper[C_LANE_STORE_STRIDED]) put_store_strided(out, &n);
   bool loads = t->helper[C_LANE_LOAD_BLOCK], stores = t->helper[C_LANE_STORE_BLOCK];
   if (loads || stores) put_tiles(out, &n, loads, stores);
   if (loads) put_block(out, &n, true);

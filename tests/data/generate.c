@@ -1,5 +1,8 @@
-/* Writes the workloads kept as text: generate FOLDER. */
+/* Writes the workloads kept as text, or one of any size.
+ *
+ *   generate FOLDER [WORKLOAD [SIZE...]] */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "tests/data/workloads/workloads.h"
 
@@ -20,9 +23,14 @@ static bool write_one(const wl_stored *s, const char *folder) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 2) {
-    fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
+  if (argc < 2 || argc > 3 + WL_MAX_SIZES) {
+    fprintf(stderr, "usage: %s FOLDER [WORKLOAD [SIZE...]]\n", argv[0]);
     return 2;
+  }
+  if (argc > 2) {
+    wl_stored one = {.problem.workload = argv[2]};
+    for (int k = 3; k < argc; k++) one.problem.size[k - 3] = strtoll(argv[k], NULL, 10);
+    return !write_one(&one, argv[1]);
   }
   for (size_t i = 0; i < wl_stored_count(); i++)
     if (!write_one(wl_stored_at(i), argv[1])) return 1;

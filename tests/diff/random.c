@@ -1,8 +1,8 @@
 /* Runs random functions through every evaluator and compiler: random [--seed S] [--count N] [--compilers K] [--toggles
  * K]
- * [--replay FILE [--function NAME]]. Every K-th function also goes through gcc and clang, several in one module, or
- * through the pipeline with each pass left out. A failure is shrunk, printed with the command that replays it, and
- * written to a file of the current folder. */
+ * [--replay FILE [--function NAME]] [--save FOLDER]. Every K-th function also goes through gcc and clang, several in
+ * one module, or through the pipeline with each pass left out. A failure is shrunk, printed with the command that
+ * replays it, and written to a file of the current folder. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ typedef struct settings {
   int64_t count;
   int64_t compilers, toggles; /* one in how many; 0: none */
   bool no_shrink;
-  const char *replay, *function, *program;
+  const char *replay, *function, *program, *save;
 } settings;
 
 typedef struct attempt {
@@ -194,6 +194,24 @@ static int run_random(void *user) {
   return 0;
 }
 
+/* Nothing is checked: the functions, as diff-SEED.scaly, for what checks them elsewhere. */
+static int save_all(const settings *s) {
+  int failures = 0;
+  for (uint64_t i = 0; i < (uint64_t)s->count; i++) {
+    char path[4096];
+    sc_context *cx = sc_context_create(NULL);
+    sc_function *f = function_of(cx, s->seed + i);
+    char *text = f ? sc_print_function(f) : NULL;
+    snprintf(path, sizeof path, "%s/diff-%" PRIu64 ".scaly", s->save, s->seed + i);
+    FILE *file = text ? fopen(path, "wb") : NULL;
+    failures += !file || fputs(text, file) < 0;
+    if (file) fclose(file);
+    if (text) sc_string_free(cx, text);
+    sc_context_destroy(cx);
+  }
+  return failures != 0;
+}
+
 static int run_all(const settings *s) {
   progress *state = mmap(NULL, sizeof *state, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (state == MAP_FAILED) return 1;
@@ -260,11 +278,13 @@ int main(int argc, char **argv) {
       s.replay = value;
     else if (!strcmp(argv[i], "--function"))
       s.function = value;
+    else if (!strcmp(argv[i], "--save"))
+      s.save = value;
     else {
       fprintf(stderr, "%s: unknown option\n", argv[i]);
       return 2;
     }
     i++;
   }
-  return s.replay ? run_replay(&s) : run_all(&s);
+  return s.save ? save_all(&s) : s.replay ? run_replay(&s) : run_all(&s);
 }

@@ -5,7 +5,7 @@
 # What a command prints is in WORK/out/NAME.txt, one line for each in WORK/serial.txt. BOCHS names another bochs than Debian's, which is built with
 # its debugger and three times slower than one configured with
 #   --enable-x86-64 --enable-avx --enable-evex --enable-all-optimizations --disable-plugins --with-nogui
-# (and BX_SHOW_IPS 0 in config.h: its once-a-second report can block).
+# (and BX_SHOW_IPS 0 in config.h: its once-a-second report can block); BOCHS_DISPLAY is then nogui.
 set -eu
 build=$(realpath "$1") work=$(realpath -m "$2") commands=${3:-}
 [ -z "$commands" ] || commands=$(realpath "$commands")
@@ -73,7 +73,8 @@ libraries() {
 }
 # with_libraries PROGRAM...
 with_libraries() { put "$@"; for f in "$@"; do put $(libraries "$(readlink -f "$f")"); done; }
-for tool in gcc cc as ld bash dash grep sed cmp awk clang-19 timeout uname; do
+with_libraries "$(command -v clang-19)" # stays in LLVM's folder: it looks for its headers from there
+for tool in gcc cc as ld bash dash grep sed cmp awk timeout uname; do
   tool=$(command -v $tool) && put $(libraries "$tool") && mkdir -p "$root/usr/bin" && cp -L "$tool" "$root/usr/bin/"
 done
 gcc=$(dirname "$(gcc -print-libgcc-file-name)") lib=/usr/lib/x86_64-linux-gnu
@@ -83,7 +84,8 @@ put /lib64/ld-linux-x86-64.so.2 $lib/crt*.o $lib/Scrt1.o $lib/libc.so $lib/libc.
   $lib/libm-2.*.a $lib/libmvec.* $lib/libgcc_s.so.1 $lib/libsleef*.so* $lib/libdl.so.2 $lib/libpthread.so.0
 put /usr/include/*.h /usr/include/x86_64-linux-gnu/bits /usr/include/x86_64-linux-gnu/sys /usr/include/x86_64-linux-gnu/gnu \
   /usr/include/x86_64-linux-gnu/asm /usr/include/linux /usr/include/asm-generic
-put "$build/bin" "$build"/lib/*.so* "$source/tests" "$source/include" $(libraries "$build"/bin/* "$build"/lib/*.so)
+[ -e modules ] || "$source/tests/emulated/modules.sh" "$build" modules "${RANDOM_FUNCTIONS:-100}"
+put "$work/modules" "$build/bin" "$build"/lib/*.so* "$source/tests" "$source/include" $(libraries "$build"/bin/* "$build"/lib/*.so)
 cp x/bin/busybox "$root/usr/bin/"
 for tool in $(x/bin/busybox --list); do [ -e "$root/usr/bin/$tool" ] || ln -s busybox "$root/usr/bin/$tool"; done
 ln -sf dash "$root/usr/bin/sh"
@@ -91,7 +93,7 @@ echo 'root:x:0:0:root:/root:/bin/sh' >"$root/etc/passwd"
 cat >"$root/job.sh" <<END
 export HOME=/root PATH=/usr/bin XDG_CACHE_HOME=/tmp/cache
 mkdir -p /dev/shm; mount -t tmpfs shm /dev/shm
-tests=$source/tests
+tests=$source/tests modules=$work/modules
 cd $build
 # run NAME COMMAND...
 run() {
@@ -106,6 +108,7 @@ if [ -n "$commands" ]; then
 else
   cat >>"$root/job.sh" <<'END'
 run toolchain bin/scaly toolchain
+run modules sh $modules/run.sh
 run accuracy bin/accuracy --points 1024
 run record bin/accuracy --points 32768 --record /out/record.bin
 for w in wave_n64 rosen_n10 race_car_N10; do run bits.$w bin/targets_bits $tests/data/workloads/$w.scaly; done
