@@ -92,6 +92,7 @@ typedef struct sci_placed {
   int32_t place, piece, at;
   double coef;
 } sci_placed;
+typedef SCI_VEC(sci_placed) sci_placed_list;
 
 /* Stored value k is the sum of the sources of from[k] (NULL: k): a constant if `touched`, then entries first[k] to
  * first[k + 1] - 1. */
@@ -113,6 +114,9 @@ void sci_assemble_cones(sci_assembly *a);      /* lib/ad/cones.c */
 void sci_assemble_maps(sci_assembly *a);       /* lib/ad/maps.c */
 void sci_assemble_opaque(sci_assembly *a);     /* lib/ad/compress.c */
 sci_sparse sci_merge_entries(sci_assembly *a); /* lib/ad/merge.c */
+sci_id sci_make_numbers(sc_context *cx, sc_dtype dtype, int64_t n, const double *v); /* a vector of constants */
+/* lib/ad/addends.c: entries and constants at places of maps' values become part of these, where they move evenly. */
+void sci_add_in_maps(sci_assembly *a, sci_placed_list *list, int64_t n_places, bool *touched, double *constant);
 /* lib/ad/bands.c: the stored values, in order; SCI_NONE: too few of them, or too little order. */
 sci_id sci_band_values(sc_context *cx, sc_dtype dtype, const sci_piece *pieces, const sci_sources *s);
 

@@ -4,8 +4,6 @@
 
 #include <stdlib.h>
 
-typedef SCI_VEC(sci_placed) placed_list;
-
 /* ---- places ---- */
 
 typedef struct sort_key {
@@ -84,7 +82,7 @@ static bool constant_value(const sci_assembly *a, const sci_nonzero *e, double *
 
 /* A map's value that lands in one place in every iteration (a broadcast operand) is summed over the iterations first,
  * so that neither code nor scatters grow with the length. */
-static void reduce_maps(sci_assembly *a, placed_list *list) {
+static void reduce_maps(sci_assembly *a, sci_placed_list *list) {
   sc_context *cx = a->ad->cx;
   sci_arena *scratch = &cx->env.scratch;
   size_t n_pieces = a->pieces.n;
@@ -140,7 +138,7 @@ static void reduce_maps(sci_assembly *a, placed_list *list) {
 
 /* The pieces that `list` uses behind each other, in the order of the first place each is read for; entries' `at`
  * becomes the position there. */
-static sci_id join_pieces(sci_assembly *a, placed_list *list) {
+static sci_id join_pieces(sci_assembly *a, sci_placed_list *list) {
   sc_context *cx = a->ad->cx;
   sci_arena *scratch = &cx->env.scratch;
   int64_t *start = SCI_ARRAY(scratch, int64_t, a->pieces.n), at = 0;
@@ -160,7 +158,7 @@ static sci_id join_pieces(sci_assembly *a, placed_list *list) {
 }
 
 /* Stable, by counting: places are dense. Where each place's entries begin. */
-static int32_t *sort_by_place(sci_assembly *a, placed_list *list, int64_t nnz) {
+static int32_t *sort_by_place(sci_assembly *a, sci_placed_list *list, int64_t nnz) {
   sci_arena *scratch = &a->ad->cx->env.scratch;
   int32_t *at = SCI_ZEROS(scratch, int32_t, nnz + 2) + 1;
   sci_placed *sorted = SCI_ARRAY(scratch, sci_placed, list->n);
@@ -171,7 +169,7 @@ static int32_t *sort_by_place(sci_assembly *a, placed_list *list, int64_t nnz) {
   return at - 1;
 }
 
-static sci_id numbers(sc_context *cx, sc_dtype dtype, int64_t n, const double *v) {
+sci_id sci_make_numbers(sc_context *cx, sc_dtype dtype, int64_t n, const double *v) {
   if (dtype == SC_FLOAT64) return sci_make_const(cx, dtype, 1, &n, v);
   void *data = sci_alloc_array(&cx->env.scratch, (size_t)n, sc_dtype_size(dtype));
   for (int64_t k = 0; k < n; k++) sci_scalar_store(dtype, data, (size_t)k, sci_scalar_number(dtype, v[k]));
@@ -193,7 +191,7 @@ static sci_id read_values(sci_assembly *a, sc_dtype dtype, sci_id joined, const 
   if (unit) return values;
   double *coef = SCI_ARRAY(scratch, double, n);
   for (int64_t i = 0; i < n; i++) coef[i] = list[i].coef;
-  return sci_make2(cx, SCI_OP_mul, values, numbers(cx, dtype, n, coef));
+  return sci_make2(cx, SCI_OP_mul, values, sci_make_numbers(cx, dtype, n, coef));
 }
 
 static sci_id write_values(sci_assembly *a, sci_xop op, sci_id base, sci_id values, const sci_placed *list, int64_t n) {
@@ -204,12 +202,12 @@ static sci_id write_values(sci_assembly *a, sci_xop op, sci_id base, sci_id valu
 
 /* First entries of untouched places are set, the others added. */
 static sci_id combine(sci_assembly *a, sc_dtype dtype, int64_t nnz, const double *constant, const bool *touched,
-                      placed_list *list) {
+                      sci_placed_list *list) {
   sc_context *cx = a->ad->cx;
   sci_arena *scratch = &cx->env.scratch;
-  if (!list->n) return numbers(cx, dtype, nnz, constant);
+  if (!list->n) return sci_make_numbers(cx, dtype, nnz, constant);
   sci_id joined = join_pieces(a, list);
-  placed_list set = {0}, added = {0};
+  sci_placed_list set = {0}, added = {0};
   int64_t last = -1;
   for (size_t i = 0; i < list->n; i++) {
     sci_placed e = list->data[i];
@@ -220,7 +218,7 @@ static sci_id combine(sci_assembly *a, sc_dtype dtype, int64_t nnz, const double
     last = e.place;
   }
   bool all_set = (int64_t)set.n == nnz;
-  sci_id base = all_set ? read_values(a, dtype, joined, set.data, nnz) : numbers(cx, dtype, nnz, constant);
+  sci_id base = all_set ? read_values(a, dtype, joined, set.data, nnz) : sci_make_numbers(cx, dtype, nnz, constant);
   if (set.n && !all_set)
     base = write_values(a, SCI_X_index_set, base, read_values(a, dtype, joined, set.data, (int64_t)set.n), set.data,
                         (int64_t)set.n);
@@ -263,7 +261,7 @@ sci_sparse sci_merge_entries(sci_assembly *a) {
   const int64_t n = out.nnz;
   double *constant = SCI_ZEROS(scratch, double, n);
   bool *touched = SCI_ZEROS(scratch, bool, n);
-  placed_list list = {0};
+  sci_placed_list list = {0};
   for (size_t i = 0; i < a->entries.n; i++) {
     const sci_nonzero *e = &a->entries.data[i];
     double v;
@@ -273,6 +271,7 @@ sci_sparse sci_merge_entries(sci_assembly *a) {
       sci_vec_push(scratch, &list, (sci_placed){place[i], e->piece, e->at, e->coef});
   }
   reduce_maps(a, &list);
+  sci_add_in_maps(a, &list, n, touched, constant);
   sc_dtype dtype = (sc_dtype)sci_type_of(cx, a->q->roots[0])->dtype;
   const int32_t *first = sort_by_place(a, &list, n);
   if (a->q->mirror) from = mirror_lower(scratch, &out);

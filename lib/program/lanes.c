@@ -115,10 +115,45 @@ static void set_varying(sci_lane_facts *k, sci_name n) {
   k->changed |= k->s->names[n].is_mutable;
 }
 
+/* The elements that a statement accesses in the loop's iterations, everything where they are not known. */
+static sci_elements elements_of(const sci_lane_facts *k, const sci_stmt *st, sci_buf *storage) {
+  const sci_elements all = {INT64_MIN, INT64_MAX};
+  const sci_loop *l = k->loop;
+  sci_affine f;
+  int64_t offset, first, last, end;
+  *storage = sci_storage(k->s, st->buf, &offset);
+  if (l->stop <= l->start || !sci_affine_of(k->s, st->index, &f) || f.n > 1) return all;
+  if (__builtin_add_overflow(f.constant, offset, &first)) return all;
+  if (!f.n) return (sci_elements){first, first};
+  const sci_value *x = sci_value_at(k->s, f.terms[0].term);
+  if (x->kind != SCI_V_VAR || x->args[0] != l->var) return all;
+  last = l->start + (l->stop - 1 - l->start) / l->step * l->step;
+  if (__builtin_mul_overflow(f.terms[0].coefficient, last, &end) || __builtin_add_overflow(first, end, &end) ||
+      __builtin_mul_overflow(f.terms[0].coefficient, l->start, &last) || __builtin_add_overflow(first, last, &first))
+    return all;
+  return first < end ? (sci_elements){first, end} : (sci_elements){end, first};
+}
+
+/* Whether the body may store to what the load reads. */
+static bool is_written(const sci_lane_facts *k, const sci_stmt *load) {
+  sci_buf storage;
+  sci_elements e = elements_of(k, load, &storage);
+  uint32_t at = sci_map_get(&k->written, storage);
+  return at != UINT32_MAX && e.lo <= k->stored.data[at].hi && k->stored.data[at].lo <= e.hi;
+}
+
 /* What a store does not address by the loop's variable is each iteration's own, or two of them would meet there. */
 static void note_write(sci_lane_facts *k, const sci_stmt *st) {
-  sci_buf storage = storage_of(k, st->buf);
-  sci_map_set(&k->written, storage, 1);
+  sci_buf storage;
+  sci_elements e = elements_of(k, st, &storage);
+  uint32_t at = sci_map_get(&k->written, storage);
+  if (at == UINT32_MAX) {
+    sci_map_set(&k->written, storage, (uint32_t)k->stored.n);
+    sci_vec_push(k->a, &k->stored, e);
+  } else {
+    sci_elements *all = &k->stored.data[at];
+    *all = (sci_elements){e.lo < all->lo ? e.lo : all->lo, e.hi > all->hi ? e.hi : all->hi};
+  }
   if (k->s->bufs[storage].space != SCI_SPACE_PRIVATE || sci_lane_bits(k, st->index)) return;
   sci_map_set(&k->own, storage, 1);
   k->has_own = true;
@@ -142,7 +177,7 @@ static sci_access visit_access(sci_lane_facts *k, const sci_stmt *st) {
 
 static void visit_load(sci_lane_facts *k, const sci_stmt *st) {
   sci_access access = visit_access(k, st);
-  bool written = access.kind != SCI_ACCESS_OWN && sci_map_get(&k->written, storage_of(k, st->buf)) != UINT32_MAX;
+  bool written = access.kind != SCI_ACCESS_OWN && is_written(k, st);
   k->reads_written |= written;
   if (access.kind != SCI_ACCESS_UNIFORM) {
     take_dtype(k, k->s->bufs[st->buf].dtype);
@@ -192,6 +227,7 @@ void sci_lanes_enter(sci_lane_facts *k, const sci_loop *l) {
   k->problem = NULL;
   k->reads_written = k->has_own = false;
   sci_map_init(&k->written, k->a);
+  k->stored.n = 0;
   sci_map_init(&k->own, k->a);
   while (k->varying.n) k->name[k->varying.data[--k->varying.n]] = 0;
   k->epoch++; /* of indices, of which no name is known to vary */
@@ -234,7 +270,7 @@ static bool make_candidate(sci_lane_facts *k, const sci_stmt *st, candidate *c, 
   int64_t offset;
   c->storage = sci_storage(k->s, st->buf, &offset);
   c->store = st->kind == SCI_S_STORE;
-  if (!c->store && sci_map_get(&k->written, c->storage) != UINT32_MAX) return false;
+  if (!c->store && is_written(k, st)) return false;
   c->element = f.constant + offset;
   c->base = st->index;
   const sci_value *x = sci_value_at(k->s, st->index);

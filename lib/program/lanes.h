@@ -22,6 +22,10 @@ enum {
   SCI_LANE_INDEX = 2,  /* an integer over the loop's variable */
 };
 
+typedef struct sci_elements {
+  int64_t lo, hi; /* of a storage, all that may be accessed is within */
+} sci_elements;
+
 typedef struct sci_lane_facts {
   const sci_store *s;
   sci_arena *a;
@@ -36,8 +40,9 @@ typedef struct sci_lane_facts {
   const char *problem; /* why the body cannot be spelled in lanes; NULL: it can */
   bool changed;
   SCI_VEC(sci_val) stack;
-  sci_map written; /* storages that the body stores to */
-  sci_map own;     /* of these, private ones that every iteration has to itself */
+  sci_map written; /* storages that the body stores to: where in `stored` the elements are */
+  SCI_VEC(sci_elements) stored;
+  sci_map own; /* of these, private ones that every iteration has to itself */
   bool has_own;
   bool reads_written; /* and loads from: an iteration cannot be repeated */
 } sci_lane_facts;

@@ -1,0 +1,250 @@
+/* Owns addends of maps: what is added to the same value of every iteration, and moves evenly, is added by the mapped
+ * function itself.
+ *
+ * The Hessian of a Lagrangian is the stages' Hessians, one map, plus the objective's, which lands on the stages'
+ * diagonals: without this, the sum is a pass over stored values, place by place through tables. Here the addends become
+ * a window of the map, and the sum is formed before the value is stored. */
+#include "lib/ad/jacobian.h"
+
+#include <stdlib.h>
+
+enum { MAX_SPARE = 16 }; /* distance of elements that are read through one window */
+
+/* An entry at a place where value j of iteration `it` of the map is. */
+typedef struct meeting {
+  int32_t piece, j, it, at, entry;
+  double coef;
+} meeting;
+
+/* Meetings of one value in all iterations: elements first, first + step, ... of a piece. */
+typedef struct addend {
+  int32_t piece, j, first, step;
+  double coef;
+} addend;
+
+typedef struct mapped {
+  sci_assembly *a;
+  int32_t piece, length, period;
+  const sci_call_attr *attr;
+  sc_function *f;
+  int32_t *owner; /* per place: the map's value there, -1: none, or several */
+  SCI_VEC(addend) addends;
+  SCI_VEC(addend) constants; /* `coef` is added to value `j` */
+} mapped;
+
+#define ORDER(x, y, member)                                                                                            \
+  if ((x)->member != (y)->member) return (x)->member < (y)->member ? -1 : 1
+
+static int by_value(const void *a, const void *b) {
+  const meeting *x = a, *y = b;
+  ORDER(x, y, piece);
+  ORDER(x, y, j);
+  ORDER(x, y, coef);
+  ORDER(x, y, it);
+  ORDER(x, y, at);
+  return 0;
+}
+
+static int by_window(const void *a, const void *b) {
+  const addend *x = a, *y = b;
+  ORDER(x, y, piece);
+  ORDER(x, y, step);
+  ORDER(x, y, first);
+  ORDER(x, y, j);
+  return 0;
+}
+
+static bool begin(mapped *m, sci_assembly *a, int32_t piece, const sci_placed_list *list, int64_t n_places) {
+  sc_context *cx = a->ad->cx;
+  const sci_piece *p = &a->pieces.data[piece];
+  const sci_node *n = sci_node_at(cx, p->value);
+  *m = (mapped){.a = a, .piece = piece};
+  if (!p->period || p->size < 2 * p->period || n->op != SCI_X_vmap) return false;
+  m->length = (int32_t)(p->size / p->period), m->period = (int32_t)p->period;
+  m->attr = sci_attr(cx, p->value);
+  m->f = cx->functions[m->attr->callee];
+  if (m->attr->length != m->length) return false;
+  m->owner = SCI_ARRAY(&cx->env.scratch, int32_t, n_places);
+  bool *several = SCI_ZEROS(&cx->env.scratch, bool, n_places);
+  for (int64_t k = 0; k < n_places; k++) m->owner[k] = -1;
+  for (size_t i = 0; i < list->n; i++) {
+    const sci_placed *e = &list->data[i];
+    if (e->piece != piece) continue;
+    several[e->place] |= m->owner[e->place] >= 0 || e->coef != 1;
+    m->owner[e->place] = e->at;
+  }
+  for (int64_t k = 0; k < n_places; k++)
+    if (several[k]) m->owner[k] = -1;
+  return true;
+}
+
+/* Whether the meetings from x on are one in each iteration, evenly spaced. */
+static bool moves_evenly(const mapped *m, const meeting *x, size_t n) {
+  if (n < (size_t)m->length || (n > (size_t)m->length && x[n - 1].it != m->length - 1)) return false;
+  int64_t step = (int64_t)x[1].at - x[0].at;
+  for (int32_t it = 0; it < m->length; it++)
+    if (x[it].it != it || x[it].at != x[0].at + it * step) return false;
+  return n == (size_t)m->length && step >= 0;
+}
+
+static bool same_value(const meeting *x, const meeting *y) {
+  return x->piece == y->piece && x->j == y->j && x->coef == y->coef;
+}
+
+/* The entries that become addends are taken off the list. */
+static void find_addends(mapped *m, const bool *bound, sci_placed_list *list) {
+  sci_arena *scratch = &m->a->ad->cx->env.scratch;
+  SCI_VEC(meeting) met = {0};
+  for (size_t i = 0; i < list->n; i++) {
+    const sci_placed *e = &list->data[i];
+    int32_t at = m->owner[e->place];
+    if (e->piece == m->piece || bound[e->piece] || at < 0) continue;
+    sci_vec_push(scratch, &met, (meeting){e->piece, at % m->period, at / m->period, e->at, (int32_t)i, e->coef});
+  }
+  if (!met.n) return;
+  qsort(met.data, met.n, sizeof *met.data, by_value);
+  bool *taken = SCI_ZEROS(scratch, bool, list->n);
+  for (size_t first = 0, next; first < met.n; first = next) {
+    const meeting *x = &met.data[first];
+    for (next = first + 1; next < met.n && same_value(x, &met.data[next]);) next++;
+    if (!moves_evenly(m, x, next - first)) continue;
+    sci_vec_push(scratch, &m->addends, (addend){x->piece, x->j, x->at, x[1].at - x->at, x->coef});
+    for (size_t k = first; k < next; k++) taken[met.data[k].entry] = true;
+  }
+  size_t kept = 0;
+  for (size_t i = 0; i < list->n; i++)
+    if (!taken[i]) list->data[kept++] = list->data[i];
+  list->n = kept;
+}
+
+/* The same constant under one value in all iterations; `touched` places have one. */
+static void find_constants(mapped *m, int64_t n_places, bool *touched, double *constant) {
+  sci_arena *scratch = &m->a->ad->cx->env.scratch;
+  int32_t *count = SCI_ZEROS(scratch, int32_t, m->period);
+  double *value = SCI_ARRAY(scratch, double, m->period);
+  for (int64_t k = 0; k < n_places; k++) {
+    if (m->owner[k] < 0 || !touched[k]) continue;
+    int32_t j = m->owner[k] % m->period;
+    if (!count[j]) value[j] = constant[k];
+    if (!memcmp(&value[j], &constant[k], sizeof(double))) count[j]++;
+  }
+  for (int32_t j = 0; j < m->period; j++)
+    if (count[j] == m->length) sci_vec_push(scratch, &m->constants, (addend){.j = j, .coef = value[j]});
+  for (int64_t k = 0; k < n_places; k++)
+    if (m->owner[k] >= 0 && count[m->owner[k] % m->period] == m->length) touched[k] = false, constant[k] = 0;
+}
+
+/* ---- the function that adds ---- */
+
+/* Its inputs and what the map hands it, and the parts of what is added, each element with its place. */
+typedef struct summing {
+  sc_named *in;
+  sci_id *args, *parts;
+  int64_t *starts, *strides;
+  int32_t *place;
+  uint32_t n_in, n_parts, n_places;
+} summing;
+
+static sci_id coefficients(const mapped *m, sc_dtype dtype, const addend *x, size_t n) {
+  double *coef = SCI_ARRAY(&m->a->ad->cx->env.scratch, double, n);
+  for (size_t k = 0; k < n; k++) coef[k] = x[k].coef;
+  return sci_make_numbers(m->a->ad->cx, dtype, (int64_t)n, coef);
+}
+
+static const char *fresh_name(sci_arena *scratch, const summing *s) {
+  char *name = sci_asprintf(scratch, "addend");
+  for (uint32_t i = 0; i < s->n_in; i++)
+    if (!strcmp(s->in[i].name, name)) {
+      name = sci_asprintf(scratch, "%s_", name);
+      i = UINT32_MAX;
+    }
+  return name;
+}
+
+static void add_part(summing *s, sci_id part, const addend *x, size_t n) {
+  s->parts[s->n_parts++] = part;
+  for (size_t k = 0; k < n; k++) s->place[s->n_places++] = x[k].j;
+}
+
+/* Addends of one piece and one step: a window over all of them, of which elements are read. */
+static void add_window(const mapped *m, const addend *x, size_t n, summing *s) {
+  sc_context *cx = m->a->ad->cx;
+  const sci_piece *p = &m->a->pieces.data[x->piece];
+  sc_dtype dtype = (sc_dtype)sci_type_of(cx, p->value)->dtype;
+  int64_t count = (int64_t)n, width = (int64_t)x[n - 1].first - x->first + 1;
+  const char *name = fresh_name(&cx->env.scratch, s);
+  sci_id input = sci_make_input(cx, name, dtype, true, 1, &width);
+  int32_t *index = SCI_ARRAY(&cx->env.scratch, int32_t, n);
+  bool unit = true;
+  for (size_t k = 0; k < n; k++) index[k] = x[k].first - x->first, unit &= x[k].coef == 1;
+  sci_id part = sci_make_gather(cx, input, index, 1, &count);
+  if (!unit) part = sci_make2(cx, SCI_OP_mul, part, coefficients(m, dtype, x, n));
+  add_part(s, part, x, n);
+  s->args[s->n_in] = sci_make_reshape(cx, p->value, 1, &p->size);
+  s->starts[s->n_in] = x->first, s->strides[s->n_in] = x->step;
+  s->in[s->n_in++] = (sc_named){name, (sc_expr){cx, input, cx->generation}, NULL};
+}
+
+static summing begin_sum(const mapped *m) {
+  sc_context *cx = m->a->ad->cx;
+  sci_arena *scratch = &cx->env.scratch;
+  const sci_node *n = sci_node_at(cx, m->a->pieces.data[m->piece].value);
+  size_t most = n->n_args + m->addends.n;
+  summing s = {.n_in = n->n_args, .in = SCI_ZEROS(scratch, sc_named, most)};
+  s.args = SCI_ARRAY(scratch, sci_id, most), s.parts = SCI_ARRAY(scratch, sci_id, m->addends.n + 1);
+  s.starts = SCI_ARRAY(scratch, int64_t, most), s.strides = SCI_ARRAY(scratch, int64_t, most);
+  s.place = SCI_ARRAY(scratch, int32_t, m->addends.n + m->constants.n);
+  for (uint32_t i = 0; i < s.n_in; i++) {
+    s.in[i] = (sc_named){m->f->in[i].name, (sc_expr){cx, m->f->in[i].node, cx->generation}, NULL};
+    s.args[i] = sci_args(cx, n)[i];
+    s.starts[i] = m->attr->windows[i], s.strides[i] = m->attr->windows[s.n_in + i];
+  }
+  return s;
+}
+
+/* The map, with its addends in it. */
+static sci_id sum_of(const mapped *m) {
+  sc_context *cx = m->a->ad->cx;
+  summing s = begin_sum(m);
+  const addend *x = m->addends.data;
+  for (size_t first = 0, next; first < m->addends.n; first = next) {
+    for (next = first + 1; next < m->addends.n && x[next].piece == x[first].piece && x[next].step == x[first].step &&
+                           x[next].first - x[next - 1].first <= MAX_SPARE;)
+      next++;
+    add_window(m, x + first, next - first, &s);
+  }
+  int64_t period = m->period;
+  sci_id base = sci_make_reshape(cx, m->f->out[m->attr->output].node, 1, &period);
+  if (m->constants.n)
+    add_part(&s, coefficients(m, (sc_dtype)sci_type_of(cx, base)->dtype, m->constants.data, m->constants.n),
+             m->constants.data, m->constants.n);
+  sci_id values = s.n_parts == 1 ? s.parts[0] : sci_make_join(cx, SCI_X_concat, s.parts, s.n_parts, 0);
+  sci_id total = sci_make_index(cx, SCI_X_index_add, base, values, s.place);
+  sc_named out = {"sum", {cx, total, cx->generation}, NULL};
+  sc_function *f = sci_make_function(cx, sci_asprintf(&cx->env.scratch, "%s_sum", m->f->name), s.in, s.n_in, &out, 1);
+  f->held = false;
+  f->set_hint = f->hint = m->f->hint;
+  f->strict_nan = m->f->strict_nan;
+  return sci_make_vmap(cx, f, m->length, s.args, s.n_in, s.starts, s.strides, 0);
+}
+
+/* Of pieces that meet, the one with most values an iteration has the others added; no piece is both. */
+void sci_add_in_maps(sci_assembly *a, sci_placed_list *list, int64_t n_places, bool *touched, double *constant) {
+  size_t n = a->pieces.n;
+  bool *bound = SCI_ZEROS(&a->ad->cx->env.scratch, bool, n);
+  for (;;) {
+    int32_t piece = -1;
+    for (size_t p = 0; p < n; p++)
+      if (!bound[p] && a->pieces.data[p].period > (piece < 0 ? 0 : a->pieces.data[piece].period)) piece = (int32_t)p;
+    if (piece < 0) return;
+    bound[piece] = true;
+    mapped m;
+    if (!begin(&m, a, piece, list, n_places)) continue;
+    find_addends(&m, bound, list);
+    find_constants(&m, n_places, touched, constant);
+    if (!m.addends.n && !m.constants.n) continue;
+    if (m.addends.n) qsort(m.addends.data, m.addends.n, sizeof *m.addends.data, by_window);
+    for (size_t k = 0; k < m.addends.n; k++) bound[m.addends.data[k].piece] = true;
+    a->pieces.data[piece].value = sum_of(&m);
+  }
+}
