@@ -33,6 +33,14 @@ static sci_id *constants(sc_context *cx, sci_id id, int64_t size) {
   return out;
 }
 
+/* Derivatives of a quotient are products with the divisor's reciprocal: so is the quotient, and one division is all. */
+static sci_id scalar_op(sc_context *cx, sci_op op, const sci_id *of) {
+  sci_scalar v;
+  sc_dtype dtype = (sc_dtype)sci_type_of(cx, of[0])->dtype;
+  if (op != SCI_OP_div || !sci_is_float(dtype) || sci_const_value(cx, of[1], &v)) return sci_make_scalar_op(cx, op, of);
+  return sci_make2(cx, SCI_OP_mul, of[0], sci_make2(cx, SCI_OP_div, sci_make_double(cx, dtype, 1), of[1]));
+}
+
 static sci_id *elementwise(expansion *x, const sci_node *n, sci_id **args, int64_t size) {
   sc_context *cx = x->cx;
   sci_id *out = SCI_ARRAY(&cx->env.scratch, sci_id, size);
@@ -41,7 +49,7 @@ static sci_id *elementwise(expansion *x, const sci_node *n, sci_id **args, int64
     sci_id of[SCI_MOST_OPERANDS];
     for (uint32_t i = 0; i < n->n_args; i++) of[i] = args[i][e];
     out[e] = n->op == SCI_OP_cast ? sci_make_cast(cx, of[0], (sc_dtype)cx->types[n->type].dtype)
-                                  : sci_make_scalar_op(cx, (sci_op)n->op, of);
+                                  : scalar_op(cx, (sci_op)n->op, of);
   }
   return out;
 }
