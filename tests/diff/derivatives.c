@@ -390,6 +390,51 @@ static sc_function *derivative(sc_function *f, rng *r) {
   return g && g->cx->n_nodes < MOST_NODES ? g : f;
 }
 
+/* ---- problems over a horizon ---- */
+
+/* Two or three smooth values of a window. */
+static sc_function *some_stage(sc_context *cx, rng *r, const char *name, int64_t width) {
+  sc_expr w = sc_input(cx, "w", SC_FLOAT64, 1, &width), out[3];
+  int64_t n = 2 + rng_below(r, 2);
+  for (int64_t k = 0; k < n; k++) {
+    sc_expr a = sc_at(w, rng_below(r, width)), b = sc_at(w, rng_below(r, width));
+    switch (rng_below(r, 4)) {
+    case 0: out[k] = sc_mul(sc_sin(a), b); break;
+    case 1: out[k] = sc_exp(sc_mul(a, sc_mul(b, sc_like(b, 0.5)))); break;
+    case 2: out[k] = sc_add(sc_mul(a, a), sc_mul(b, sc_like(b, 3))); break;
+    default: out[k] = sc_div(a, sc_add(sc_mul(b, b), sc_like(b, 2)));
+    }
+  }
+  return sc_function_create(cx, name, SC_IN({"w", w, NULL}), SC_OUT({"r", sc_stack(out, (size_t)n, 0), NULL}));
+}
+
+/* Values of maps over windows of z, and what may be added to them: other maps, elementwise terms, constants, some of
+ * them not evenly. */
+static sc_function *horizon(sc_context *cx, rng *r) {
+  int64_t width = 2 + rng_below(r, 3), stride = 1 + rng_below(r, 3), length = 2 + rng_below(r, 5);
+  int64_t n = width + stride * length + rng_below(r, 3);
+  sc_expr z = sc_input(cx, "z", SC_FLOAT64, 1, &n), sum = sc_sum(sc_mul(z, sc_like(z, 0)));
+  sc_expr rows = sc_slice(z, 1, &(sc_range){0, 1, 1});
+  for (int64_t k = 0, terms = 2 + rng_below(r, 3); k < terms; k++) {
+    char name[16];
+    snprintf(name, sizeof name, "stage%d", (int)k);
+    double c = (double)rng_below(r, 7) - 3;
+    int64_t most = length + rng_below(r, 2);
+    sc_expr part;
+    switch (rng_below(r, 5)) {
+    case 0: part = sc_mul(z, sc_mul(z, sc_like(z, c))); break;
+    case 1: part = sc_mul(sc_sin(z), sc_like(z, c)); break;
+    case 2: part = sc_exp(sc_slice(z, 1, &(sc_range){rng_below(r, 2), SC_NONE, 1 + rng_below(r, 3)})); break;
+    default:
+      part = sc_vmap_windows(some_stage(cx, r, name, width), most, &z, 1, (int64_t[]){0}, &stride, 0);
+      part = sc_reshape(part, 1, (int64_t[]){sc_expr_size(part)});
+    }
+    if (rng_chance(r, 60)) rows = sc_concat((sc_expr[]){rows, part}, 2, 0);
+    sum = sc_add(sum, sc_sum(rng_chance(r, 50) ? part : sc_mul(part, sc_like(part, 1.5))));
+  }
+  return sc_function_create(cx, "f", SC_IN({"z", z, NULL}), SC_OUT({"v", sum, NULL}, {"rows", rows, NULL}));
+}
+
 typedef struct attempt {
   uint64_t seed;
   bool compile;
@@ -414,8 +459,8 @@ int main(int argc, char **argv) {
     sc_context *cx = sc_context_create(NULL);
     attempt a = {first + (uint64_t)i, compile && i % compile == 0};
     char why[512] = "a builder failed";
-    sc_function *f = diff_random_smooth(cx, a.seed, "f");
     rng choices = {a.seed};
+    sc_function *f = rng_chance(&choices, 25) ? horizon(cx, &choices) : diff_random_smooth(cx, a.seed, "f");
     for (int more = 0; f && more < 2 && rng_chance(&choices, 20); more++) f = derivative(f, &choices);
     if (f && rng_chance(&choices, 40)) sc_function_set_hint(f, SC_HINT_SCALAR); /* element by element */
     verdict v = f ? check(f, a.seed, a.compile, why, sizeof why) : FAILED;
