@@ -38,9 +38,10 @@ SC_API sc_module *sc_render_c(const sc_function *f, const sc_c_options *options)
 SC_API sc_module *sc_render_c_program(const sc_program *p, const sc_c_options *options);
 
 /* Machine code instead of C: through the LLVM backend, for the target of `cpu` ("generic": the least this machine can
- * be). The module's source is an object, assembly, LLVM text or bitcode (NAME.o, .s, .ll, .bc), the header the same as
- * for C. No CasADi layer. NULL on failure: SC_ERR_UNAVAILABLE without the plugin (looked for in plugin_dir, as
- * sc_jit_options has it) or without the target. */
+ * be), with its lanes or those of the options (a program keeps those of its own target). The module's source is an
+ * object, assembly, LLVM text or bitcode (NAME.o, .s, .ll, .bc), the header the same as for C. No CasADi layer. NULL on
+ * failure: SC_ERR_UNAVAILABLE without the plugin (looked for in plugin_dir, as sc_jit_options has it) or without the
+ * target. */
 SC_API sc_module *sc_render_llvm(const sc_function *f, const sc_c_options *options, sc_emit kind,
                                  const char *plugin_dir);
 SC_API sc_module *sc_render_llvm_program(const sc_program *p, const sc_c_options *options, sc_emit kind,

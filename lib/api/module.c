@@ -221,6 +221,7 @@ sc_module *sc_render_c(const sc_function *f, const sc_c_options *options) {
 sc_module *sc_render_llvm(const sc_function *f, const sc_c_options *options, sc_emit kind, const char *plugin_dir) {
   sc_target target;
   if (!f || !options_target(f, options, &target)) return NULL;
+  if (options && options->lanes != SC_LANES_AUTO) target.lanes = (int)options->lanes;
   sc_lower_options lower = lowering(options, &target);
   sc_program *p = sc_lower(f, &lower);
   sc_module *m = sc_render_llvm_program(p, options, kind, plugin_dir);

@@ -38,6 +38,12 @@ for kind in obj asm llvm bc; do
 done
 "$scaly" export "$clients/model.scaly" --emit obj --prefix my_ --cpu native >/dev/null && nm plant.o | grep -q ' T my_plant$' || { echo "no my_plant"; failed=1; }
 "$scaly" export "$clients/model.scaly" --emit obj --lang cpp >/dev/null && grep -q 'namespace plant' plant.hpp || { echo "no C++ header"; failed=1; }
+for lanes in 2 4 8; do
+  "$scaly" export "$clients/../../data/workloads/wave_n64.scaly" --emit llvm --cpu x86-64-v4 --lanes $lanes >/dev/null &&
+    grep -q "load <$lanes x double>" wave.ll || { echo "not in $lanes lanes"; failed=1; }
+done
+"$scaly" export "$clients/../../data/workloads/wave_n64.scaly" --emit llvm --cpu x86-64-v4 --lanes 1 >/dev/null && ! grep -q 'load <' wave.ll ||
+  { echo "not in one lane"; failed=1; }
 for wrong in "--triple aarch64-linux-gnu" "--emit obj --triple z80" "--emit obj --triple aarch64-linux-gnu --cpu x86-64" "--emit exe"; do
   # shellcheck disable=SC2086
   "$scaly" export "$clients/model.scaly" $wrong >/dev/null 2>&1

@@ -146,5 +146,5 @@ else
   LD_LIBRARY_PATH=$unpacked LTDL_LIBRARY_PATH=$unpacked/bochs/plugins TERM=xterm \
     script -qc "x/usr/bin/bochs-bin -q -f bochsrc -rc start" /dev/null </dev/null >/dev/null 2>&1 || true
 fi
-debugfs -R "rdump /out $work" disk.img 2>/dev/null
+rm -rf out && debugfs -R "rdump /out $work" disk.img 2>/dev/null
 grep '^###' serial.txt

@@ -13,29 +13,43 @@ rm -rf "$folder" && mkdir -p "$folder/texts" && cd "$folder"
 
 # program WAY SOURCE_OR_OBJECT COMPILER FLAGS...: of the consumer in this folder
 program() {
-  way=$1 module=$2
+  local way=$1 module=$2
   shift 2
-  case $module in *.c) "$@" $recipe -c "$module" -o "$way.o" ;; *) cp "$module" "$way.o" ;; esac
-  gcc -O1 -w -c consumer.c -o consumer.o && gcc -static "$way.o" consumer.o -lmvec -lm -o "$way"
+  case $module in
+  *.c) "$@" $recipe -c "$module" -o "$way.o" ;;
+  *) mv "$module" "$way.o" ;;
+  esac
+  gcc -O1 -w -c consumer.c -o consumer.o
+  gcc -static "$way.o" consumer.o -lmvec -lm -o "$way"
 }
 # module NAME FILE [REQUEST...]
 module() {
-  name=$1 file=$2
+  local name=$1 file=$2 outputs= request way
   shift 2
   mkdir -p "$name/strict" "$name/default" "$name/libmvec"
-  (cd "$name/strict" && entry=$(SCALY_TEST_CPU=x86-64-v4 "$build/bin/abi_export" "$file" . gnu "" "$@") &&
-    program gcc "$entry.c" gcc -O2 -march=x86-64-v4 && program clang "$entry.c" "$clang" -O3 -march=x86-64-v4)
-  outputs=
+  (
+    cd "$name/strict"
+    entry=$(SCALY_TEST_CPU=x86-64-v4 "$build/bin/abi_export" "$file" . gnu "" "$@")
+    program gcc "$entry.c" gcc -O2 -march=x86-64-v4
+    program clang "$entry.c" "$clang" -O3 -march=x86-64-v4
+  )
   for request; do outputs="$outputs --out $request"; done
   for way in default libmvec; do
-    (cd "$name/$way" && cp ../strict/consumer.c . && libm=none && { [ $way = default ] || libm=glibc; }
-      export="$build/bin/scaly export $file -o . $outputs --vector-libm $libm"
-      $export --cpu x86-64-v4 --emit obj >/dev/null && program llvm ./*.o gcc
+    (
+      cd "$name/$way" && cp ../strict/consumer.c .
+      export="$build/bin/scaly export $file -o . $outputs --vector-libm $([ $way = default ] && echo none || echo glibc)"
+      $export --cpu x86-64-v4 --emit obj >/dev/null
+      program llvm ./*.o
+      $export --cpu x86-64-v3 >/dev/null
+      c=$(find . -name '*.c' ! -name consumer.c)
       if [ $way = default ]; then
-        $export --cpu x86-64-v3 >/dev/null && program avx2 ./*.c gcc -O2 -march=x86-64-v3 && ./avx2 >expected.txt
+        program avx2 "$c" gcc -O2 -march=x86-64-v3
+        ./avx2 >expected.txt
       fi
-      $export --cpu x86-64-v4 >/dev/null && c=$(ls ./*.c | grep -v consumer) &&
-        program gcc "$c" gcc -O2 -march=x86-64-v4 && program clang "$c" "$clang" -O3 -march=x86-64-v4)
+      $export --cpu x86-64-v4 >/dev/null
+      program gcc "$c" gcc -O2 -march=x86-64-v4
+      program clang "$c" "$clang" -O3 -march=x86-64-v4
+    )
   done
   find "$name" -name '*.[cho]' -delete
 }
@@ -45,11 +59,10 @@ stored=$source/tests/data/workloads
 "$build/bin/workloads_generate" texts race_car 21
 for f in wave_n64 matmul_n8 rosen_n10 reduce_norm_n100 mlp_batch32 arm7_batch64; do module $f "$stored/$f.scaly"; done
 for f in shapes functions functions32; do module $f "$source/tests/targets/$f.scaly"; done
-module race_car "$PWD/texts/race_car_N21.scaly"
+module race_car_N21 "$PWD/texts/race_car_N21.scaly"
 for f in texts/race_car_N21 texts/chain_M3_N20 "$stored/quadrotor_N20" "$stored/npmpc_H32_N12"; do
-  name=$(basename "$f")
-  module "$name.jacobian" "$(realpath "$f.scaly")" spjac:eq:z
-  module "$name.hessian" "$(realpath "$f.scaly")" splaghess:z:lower
+  module "$(basename "$f").jacobian" "$(realpath "$f.scaly")" spjac:eq:z
+  module "$(basename "$f").hessian" "$(realpath "$f.scaly")" splaghess:z:lower
 done
 if [ "$random" -gt 0 ]; then
   (cd texts && "$build/bin/diff_random" --count "$random" --save .)
