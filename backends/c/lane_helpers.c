@@ -242,13 +242,15 @@ static void put_lanewise(sci_text *out, const naming *n, const char *op, const c
 /* gcc, and clang before its elementwise builtins, see many loops over lanes as one instruction, but not all. */
 static void put_fma_builtins(sci_text *out, const naming *n) {
   int size = (int)sc_dtype_size(n->dtype);
-  static const char *const arguments[] = {"(a, b, c)", "256(a, b, c)", "512_mask(a, b, c, -1, 4)"};
+  bool f32 = n->dtype == SC_FLOAT32;
+  const char *const arguments[] = {"(a, b, c)", "256(a, b, c)",
+                                   f32 ? "512_mask(a, b, c, 0xffff, 4)" : "512_mask(a, b, c, 0xff, 4)"};
   for (int k = 0; k < 3; k++) {
     int bytes = 16 << k;
     if (n->is_auto ? bytes > n->lanes * size : bytes != n->lanes * size) continue;
     sci_putf(out, "#elif defined(__GNUC__) && defined(%s)", bytes == 64 ? "__AVX512F__" : "__FMA__");
     if (n->is_auto) sci_putf(out, " && %s == %d", n->count, bytes / size);
-    sci_putf(out, "\n  return __builtin_ia32_vfmaddp%s%s;\n", n->dtype == SC_FLOAT32 ? "s" : "d", arguments[k]);
+    sci_putf(out, "\n  return __builtin_ia32_vfmaddp%s%s;\n", f32 ? "s" : "d", arguments[k]);
   }
 }
 

@@ -286,13 +286,16 @@ static sc_expr guarded(builder *b, sc_expr a) {
   if (!is_float(a)) return elementwise(b, a);
   sc_expr zero = sc_like(a, 0), other = rng_chance(&b->r, 50) ? zero : partner(b, a), one = sc_like(a, 1), value = a;
   sc_expr bound = rng_chance(&b->r, 70) ? zero : sc_like(a, 0.75);
-  switch (rng_below(&b->r, 8)) {
+  switch (rng_below(&b->r, 11)) {
   case 0: value = sc_sqrt(a); break;
   case 1: value = sc_log(a); break;
   case 2: value = sc_div(partner(b, a), a); break;
   case 3: value = sc_pow(a, sc_like(a, 0.3)); break;
   case 4: value = sc_pow(a, partner(b, a)); break;
   case 5: value = sc_cbrt(a); break;
+  case 8: value = sc_exp(sc_square(a)); break;
+  case 9: value = sc_sin(sc_div(one, a)); break;
+  case 10: value = sc_tanh(partner(b, a)); break;
   case 6:
     value = sc_log1p(sc_neg(a));
     bound = one;
@@ -334,6 +337,24 @@ static sc_expr stencil(builder *b, sc_expr a) {
   sc_expr ends[] = {sc_slice(v, 1, (const sc_range[]){SC_SPAN(0, 2)}), sum,
                     sc_slice(v, 1, (const sc_range[]){{-1, SC_NONE, 1}})};
   return sc_concat(ends, 3, 0);
+}
+
+/* A vector long enough for lanes of every type, and what loops in lanes do to one element: conversions, conditions,
+ * math functions under them. */
+static sc_expr in_lanes(builder *b) {
+  static const sc_dtype dtypes[] = {SC_FLOAT64, SC_FLOAT32, SC_FLOAT32, SC_INT64, SC_INT32, SC_BOOL};
+  int64_t n = 15 + rng_below(&b->r, 50), steps = 2 + rng_below(&b->r, 4);
+  sc_expr v = fitted(b, b->smooth ? SC_FLOAT64 : dtypes[rng_below(&b->r, 6)], 1, &n);
+  for (int64_t k = 0; k < steps; k++) {
+    if (rng_chance(&b->r, 30))
+      v = guarded(b, v);
+    else if (!b->smooth && rng_chance(&b->r, 30))
+      v = sc_cast(v, dtypes[rng_below(&b->r, 6)]);
+    else
+      v = elementwise(b, v);
+    if (sc_expr_rank(v) != 1 || sc_expr_size(v) != n) break;
+  }
+  return v;
 }
 
 static sc_expr norm(builder *b, sc_expr a) {
@@ -383,6 +404,7 @@ static sc_expr grown(builder *b) {
   if (what < 4) return guarded(b, a);
   if (what < 7) return stencil(b, a);
   if (what < 8) return norm(b, a);
+  if (what < 12) return in_lanes(b);
   if (what < 24) return elementwise(b, a);
   if (what < 32) return reshaped(b, a);
   if (what < 40) return transposed(b, a);

@@ -91,7 +91,7 @@ for tool in $(x/bin/busybox --list); do [ -e "$root/usr/bin/$tool" ] || ln -s bu
 ln -sf dash "$root/usr/bin/sh"
 echo 'root:x:0:0:root:/root:/bin/sh' >"$root/etc/passwd"
 cat >"$root/job.sh" <<END
-export HOME=/root PATH=/usr/bin XDG_CACHE_HOME=/tmp/cache
+export HOME=/root PATH=/usr/bin XDG_CACHE_HOME=/tmp/cache SCALY_TEST_SAY=1
 mkdir -p /dev/shm; mount -t tmpfs shm /dev/shm
 tests=$source/tests modules=$work/modules
 cd $build

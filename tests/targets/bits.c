@@ -100,6 +100,7 @@ static bool same_value(sc_dtype dtype, const char *a, const char *b) {
 
 static void compare(comparison *c, sc_kernel *k, const char *way) {
   buffers b = open_buffers(k);
+  if (getenv("SCALY_TEST_SAY")) fprintf(stderr, "%s, %s\n", c->libm, way); /* what crashes on an emulated processor */
   if (sc_kernel_call(k, (const void *const *)b.in, b.out, NULL) != SC_KERNEL_SUCCESS) die(way, "the call failed");
   for (size_t o = 0; c->has_want && o < b.n_out; o++) {
     const sc_port *port = sc_kernel_output(k, o);
