@@ -41,7 +41,7 @@ static bool continues(const banding *b, int64_t of, int64_t next, int64_t to, in
                      *z = &s->entries[s->first[t] + i];
     if (z->piece != x->piece || z->coef != x->coef || b->pieces[x->piece].period) return false;
     int64_t step = (int64_t)y->at - x->at;
-    if (step < 1 || z->at != x->at + r * step) return false;
+    if (step < 0 || z->at != x->at + r * step) return false;
   }
   return true;
 }
@@ -62,11 +62,13 @@ static sci_id number(const banding *b, double v, int64_t n) {
   return sci_make_fill(b->cx, b->dtype, 1, &n, v);
 }
 
-/* Elements first, first + step, ... of a piece. */
+/* Elements first, first + step, ... of a piece, the same one n times for no step. */
 static sci_id elements(const banding *b, int32_t piece, int64_t first, int64_t n, int64_t step) {
   const sci_piece *p = &b->pieces[piece];
   sci_id flat = sci_make_reshape(b->cx, p->value, 1, &p->size);
-  return sci_make_slice_axes(b->cx, flat, &(sci_slice_axis){.start = first, .count = n, .step = step});
+  if (step) return sci_make_slice_axes(b->cx, flat, &(sci_slice_axis){.start = first, .count = n, .step = step});
+  sci_id one = sci_make_slice_axes(b->cx, flat, &(sci_slice_axis){.start = first, .count = 1, .step = 1});
+  return sci_make_broadcast(b->cx, one, 1, &n);
 }
 
 /* What a place is in n rows, `period` places apart. */

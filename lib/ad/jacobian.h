@@ -115,6 +115,8 @@ void sci_assemble_maps(sci_assembly *a);       /* lib/ad/maps.c */
 void sci_assemble_opaque(sci_assembly *a);     /* lib/ad/compress.c */
 sci_sparse sci_merge_entries(sci_assembly *a); /* lib/ad/merge.c */
 sci_id sci_make_numbers(sc_context *cx, sc_dtype dtype, int64_t n, const double *v); /* a vector of constants */
+/* lib/ad/uniform.c: pieces of which all elements, or all iterations, are one, hold it once. */
+void sci_hold_once(sci_assembly *a, sci_placed_list *list);
 /* lib/ad/addends.c: entries and constants at places of maps' values become part of these, where they move evenly. */
 void sci_add_in_maps(sci_assembly *a, sci_placed_list *list, int64_t n_places, bool *touched, double *constant);
 /* lib/ad/bands.c: the stored values, in order; SCI_NONE: too few of them, or too little order. */

@@ -271,6 +271,7 @@ sci_sparse sci_merge_entries(sci_assembly *a) {
       sci_vec_push(scratch, &list, (sci_placed){place[i], e->piece, e->at, e->coef});
   }
   reduce_maps(a, &list);
+  sci_hold_once(a, &list);
   sci_add_in_maps(a, &list, n, touched, constant);
   sc_dtype dtype = (sc_dtype)sci_type_of(cx, a->q->roots[0])->dtype;
   const int32_t *first = sort_by_place(a, &list, n);
