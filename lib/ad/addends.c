@@ -107,11 +107,11 @@ static bool begin(mapped *m, sci_assembly *a, int32_t piece, const sci_placed_li
 
 /* Whether the meetings from x on are one in each iteration, evenly spaced. */
 static bool moves_evenly(const mapped *m, const meeting *x, size_t n) {
-  if (n < (size_t)m->length || (n > (size_t)m->length && x[n - 1].it != m->length - 1)) return false;
+  if (n != (size_t)m->length) return false;
   int64_t step = (int64_t)x[1].at - x[0].at;
   for (int32_t it = 0; it < m->length; it++)
     if (x[it].it != it || x[it].at != x[0].at + it * step) return false;
-  return n == (size_t)m->length && step >= 0;
+  return step >= 0;
 }
 
 static bool same_value(const meeting *x, const meeting *y) {
@@ -159,6 +159,7 @@ static void find_addends(mapped *m, const bool *bound, sci_placed_list *list, in
     const meeting *x = &met.data[first];
     for (next = first + 1; next < met.n && same_value(x, &met.data[next]);) next++;
     if (!moves_evenly(m, x, next - first)) continue;
+    if (x->j >= m->period && m->n_passed == m->period) continue; /* the body must not grow by more than itself */
     int32_t j = x->j < m->period ? x->j : m->period + m->n_passed++;
     sci_vec_push(scratch, &m->addends, (addend){x->piece, j, x->at, x[1].at - x->at, x->coef});
     for (size_t k = first; k < next; k++) {
