@@ -72,3 +72,8 @@ good show g.scaly --vector-libm none
 if grep -q vector_ out; then fail "vector math where none was asked for"; fi
 good toolchain
 out_has '^glibc +vector math'
+# What auto means depends on where the code will run.
+good export --help
+out_has '\(default\): none, as a module'
+good show --help
+out_has '\(default\): of those installed, the fastest'

@@ -94,3 +94,18 @@ SCALY_TARGET=z80 scaly run f.scaly --seed 1
 gives 2
 err_has 'SCALY_TARGET: there is no target "z80"; there are generic, '
 :
+# A number that the type cannot hold is refused, never infinity; the word inf is.
+echo 'expr.func @r(%x: tensor<float64>, %s: tensor<float32>) -> (%y, %t) { return neg(%x), neg(%s) }' >range.scaly
+bad 1 'value 0, "1e400", is out of the range of float64' run range.scaly --seed 1 --arg x=1e400
+bad 1 'value 0, "-0x1p1024", is out of the range of float64' run range.scaly --seed 1 --arg x=-0x1p1024
+bad 1 'value 0, "1e39", is out of the range of float32' run range.scaly --seed 1 --arg s=1e39
+echo 1e400 >range.csv
+bad 1 '^range.csv:1:1: error: "1e400" is out of the range of float64' run range.scaly --seed 1 --arg x=@range.csv
+echo 1e400 >range.json
+bad 1 'value 0 is out of the range of float64' run range.scaly --seed 1 --arg x=@range.json
+echo 1e39 >range.json
+bad 1 'value 0 is out of the range of float32' run range.scaly --seed 1 --arg s=@range.json
+bad 2 'vector-accuracy takes a positive number' run range.scaly --seed 1 --vector-accuracy 1e400
+bad 2 'max-size takes a whole number' cache prune --max-size 99999999999999999999
+good run range.scaly --arg x=-Infinity --arg s=inf --format json
+out_has '"data": \["inf"\].*"data": \["-inf"\]'

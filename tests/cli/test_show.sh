@@ -69,3 +69,27 @@ out_has '^digraph "f" \{$'
 out_has 'label="sin\\nfloat64 3"'
 [ "$(grep -c ' -> ' out)" -ge 7 ] || fail "edges are missing" "$(cat out)"
 bad 1 'no output' show f.scaly --out q
+
+# Sparsity patterns: every layout alike, several outputs, and squares of entries where a page cannot hold them.
+cat >spy.scaly <<'END'
+expr.func @chain(%x: tensor<4xfloat64>) -> (%d, %s, %n) { return mul(%x[1:4], %x[0:3]), sum(mul(%x, sin(%x))), neg(%x) }
+expr.func @large(%x: tensor<201xfloat64>) -> (%d) { return mul(%x, sin(%x)) }
+END
+for layout in csc csr coo; do
+  good show spy.scaly:chain --spy --out spjac:d:x:$layout --out s --out sphess:s:x:lower
+  out_is "spjac_d_x: 3x4 $layout, 6 stored
+  **..
+  .**.
+  ..**
+sphess_s_x_x: 4x4 csc, 4 stored
+  *...
+  .*..
+  ..*.
+  ...*"
+done
+good show spy.scaly:large --spy --out spjac:d:x
+out_has '^spjac_d_x: 201x201 csc, 201 stored; a character is 3x3 entries: \* all stored, \+ some, \. none$'
+out_has '^  \+\.{66}$'
+out_has '^  \.{66}\+$'
+[ "$(wc -l <out)" = 68 ] || fail "not 67 rows"
+bad 1 'chain has no sparse output: ask for one' show spy.scaly:chain --spy

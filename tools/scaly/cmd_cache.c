@@ -1,4 +1,5 @@
 /* The cache command: what the cache of compiled code holds, whether it is whole, and making it smaller. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +12,9 @@
 /* A whole number and perhaps a unit. False: something else. */
 static bool read_amount(const char *text, const char *units, const int64_t *factors, int64_t *out) {
   char *end;
+  errno = 0;
   long long v = strtoll(text, &end, 10);
-  if (end == text || v < 0) return false;
+  if (errno || end == text || v < 0) return false;
   int64_t factor = 1;
   if (*end) {
     const char *unit = strchr(units, *end);

@@ -91,7 +91,7 @@ static const option_spec options[] = {
      "default (same bits from every compiler on one target) or strict\n(no fused multiply-add: same bits on every "
      "target)."},
     {"lang", 0, "LANG", "Language of the header: c (default) or cpp (C++17). The source is C either way."},
-    VECTOR_LIBM_OPTION("none"),
+    VECTOR_LIBM_OPTION("none, as a module depends on libm only unless told otherwise"),
     VECTOR_ACCURACY_OPTION,
     {"emit", 0, "KIND", "c (default), or through LLVM, with the same header: obj, asm, llvm, bc."},
     {"triple", 0, "TRIPLE",

@@ -7,6 +7,7 @@
 #include "tools/scaly/graph.h"
 #include "tools/scaly/model.h"
 #include "tools/scaly/report.h"
+#include "tools/scaly/spy.h"
 
 enum { STAGE_EXPR, STAGE_LOWERED, STAGE_PROGRAM, STAGE_C, STAGE_LLVM, STAGE_ASM };
 static const char *const stages[] = {"expr", "lowered", "program", "c", "llvm", "asm", NULL};
@@ -107,12 +108,17 @@ static int show(const arguments *args) {
   model m;
   int code = model_open(&m, args);
   if (code != EXIT_OK) return code;
-  bool of_graph =
-      option_given(args, "dot") || (stage == STAGE_EXPR && !option_given(args, "stats") && !lower.dump_after);
+  bool of_graph = option_given(args, "dot") || option_given(args, "spy") ||
+                  (stage == STAGE_EXPR && !option_given(args, "stats") && !lower.dump_after);
   if (of_graph && !m.function) {
     complain("%s holds a program: it has no expression graph to show", m.file);
     code = EXIT_INPUT;
   } else {
+    if (option_given(args, "spy")) {
+      code = write_spy(m.function);
+      model_close(&m);
+      return code;
+    }
     bool ok = option_given(args, "dot") ? write_dot(m.function)
               : of_graph                ? put_text(m.cx, sc_print_function(m.function))
                                         : show_program(&m, args, stage, &lower);
@@ -130,6 +136,9 @@ static const option_spec options[] = {
     {"stats", 0, NULL,
      "Operations, loops, math calls, memory, time per pass, and how sparse derivatives were found, instead of text."},
     {"dot", 0, NULL, "The expression graph in the dot language of Graphviz."},
+    {"spy", 0, NULL,
+     "The pattern of every sparse output, a character per entry (* stored, . not), or per\nsquare of entries where the "
+     "matrix is large (+: some of them are stored)."},
     MODEL_OUT_OPTION,
     MODEL_VECTOR_OPTIONS,
     {0},

@@ -20,6 +20,8 @@ static bool store_item(json_fill *f, const cJSON *item) {
   const char *problem = "is not a number";
   if (f->n >= (size_t)f->port->count)
     problem = "is one too many for the input";
+  else if (cJSON_IsNumber(item) && isinf(item->valuedouble))
+    problem = "is out of the range of float64";
   else if (cJSON_IsNumber(item))
     problem = store_double(f->port, f->to, f->n, item->valuedouble);
   else if (cJSON_IsBool(item) && f->port->dtype == SC_BOOL)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "tools/scaly/report.h"
+#include "tools/scaly/values.h"
 
 model_path model_split_path(const char *operand) {
   const char *colon = strrchr(operand, ':');
@@ -98,7 +99,7 @@ bool model_vector_options(const arguments *args, sc_vector_libm *libm, double *a
   if (!ulp) return true;
   char *end;
   *accuracy = strtod(ulp, &end);
-  if (end != ulp && !*end && *accuracy > 0) return true;
+  if (end != ulp && !*end && *accuracy > 0 && !became_infinite(ulp, *accuracy)) return true;
   usage_error(args->command, "--vector-accuracy takes a positive number of units in the last place, not \"%s\"", ulp);
   return false;
 }

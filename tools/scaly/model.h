@@ -57,7 +57,7 @@ sc_kernel *model_jit(const model *m, const sc_lower_options *options, const sc_j
   {                                                                                                                    \
     "vector-libm", 0, "LIB",                                                                                           \
         "Vector math library for math functions in lanes: none, glibc (libmvec), sleef, or auto\n"                     \
-        "(default: " auto_means ")."                                                                                   \
+        "(default): " auto_means "."                                                                                   \
   }
 #define VECTOR_ACCURACY_OPTION                                                                                         \
   { "vector-accuracy", 0, "ULP", "Largest error of such a routine, in units in the last place. Default: 4." }

@@ -33,7 +33,9 @@ const char *store_integer(const sc_port *port, void *to, size_t i, long long v) 
 const char *store_double(const sc_port *port, void *to, size_t i, double v) {
   switch (port->dtype) {
   case SC_FLOAT64: ((double *)to)[i] = v; return NULL;
-  case SC_FLOAT32: ((float *)to)[i] = (float)v; return NULL;
+  case SC_FLOAT32:
+    ((float *)to)[i] = (float)v;
+    return isfinite(v) && isinf((float)v) ? "is out of the range of float32" : NULL;
   case SC_INT64:
   case SC_INT32:
   case SC_BOOL:
@@ -43,6 +45,10 @@ const char *store_double(const sc_port *port, void *to, size_t i, double v) {
     return store_integer(port, to, i, (long long)v);
   }
   return "has no type";
+}
+
+bool became_infinite(const char *word, double v) {
+  return isinf(v) && !strpbrk(word, "iI");
 }
 
 const char *store_text(const sc_port *port, void *to, size_t i, const char *text, size_t n) {
@@ -63,11 +69,13 @@ const char *store_text(const sc_port *port, void *to, size_t i, const char *text
   }
   /* Rounded once: a decimal read as double and then narrowed could land on the other neighbor. */
   if (port->dtype == SC_FLOAT32) {
-    ((float *)to)[i] = strtof(word, &end);
-    return *end ? "is not a number" : NULL;
+    float v = strtof(word, &end);
+    ((float *)to)[i] = v;
+    return *end ? "is not a number" : became_infinite(word, v) ? "is out of the range of float32" : NULL;
   }
   double v = strtod(word, &end);
-  return *end ? "is not a number" : store_double(port, to, i, v);
+  if (*end) return "is not a number";
+  return became_infinite(word, v) ? "is out of the range of float64" : store_double(port, to, i, v);
 }
 
 const char *shape_text(const sc_port *port) {
