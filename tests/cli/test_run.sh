@@ -109,3 +109,54 @@ bad 2 'vector-accuracy takes a positive number' run range.scaly --seed 1 --vecto
 bad 2 'max-size takes a whole number' cache prune --max-size 99999999999999999999
 good run range.scaly --arg x=-Infinity --arg s=inf --format json
 out_has '"data": \["inf"\].*"data": \["-inf"\]'
+
+# A batch: a call per row of the inputs that have a leading axis, the others shared; what one call gives, row by row.
+cat >batch.scaly <<'END'
+expr.func @b(%x: tensor<2xfloat64>, %m: tensor<2x2xfloat64>, %s: tensor<float64>) -> (%y, %t) {
+  return add(matmul(%m, %x), %s), sum(mul(%x, mul(%x, %x)))
+}
+END
+printf '1,2\n3,4\n\n5,6\n' >x.csv
+printf '10\n20\n30\n' >s.csv
+printf '1,0\n0,1\n' >m.csv # the shape of m itself: shared
+batch=(--batch --arg x=@x.csv --arg m=@m.csv)
+good run batch.scaly "${batch[@]}" --arg s=@s.csv
+out_is 'y: float64 3x2
+  11  12
+  23  24
+  35  36
+t: float64 3
+    9   91  341'
+good run batch.scaly "${batch[@]}" --arg s=1 --out y --format npy
+cp out again.npy # 3x2: a row per call
+good run batch.scaly --batch --arg x=@again.npy --arg m=1,0,0,1 --seed 1 --arg s=-1 --format json
+out_is '{"function": "b", "outputs": {"y": {"shape": [3, 2], "dtype": "float64", "data": [1, 2, 3, 4, 5, 6]}, "t": {"shape": [3], "dtype": "float64", "data": [35, 189, 559]}}}'
+printf '1,0,0,1\n0,1,1,0\n2,0,0,2\n' >flat.csv # matrices, one in a line
+good run batch.scaly --batch --arg x=@x.csv --arg m=@flat.csv --arg s=0 --out y
+out_is 'y: float64 3x2
+   1   2
+   4   3
+  10  12'
+good run batch.scaly "${batch[@]}" --arg s=0 --out spjac:t:x
+out_is 'spjac_t_x: float64 3x1x2, 2 stored
+  (0, 0)    3
+  (0, 1)   12
+
+  (0, 0)   27
+  (0, 1)   48
+
+  (0, 0)   75
+  (0, 1)  108'
+good run batch.scaly "${batch[@]}" --arg s=0 --out spjac:t:x --format json
+out_has '"shape": \[3, 1, 2\].*"colptr": \[0, 1, 2\], "rowind": \[0, 0\], "data": \[3, 12, 27, 48, 75, 108\]'
+head -2 flat.csv >two.csv
+bad 1 'again.npy has 3 rows where two.csv has 2' run batch.scaly --batch --seed 1 --arg m=@two.csv --arg x=@again.npy
+bad 1 'no input has a leading axis' run batch.scaly --batch --seed 1 --arg m=@m.csv
+bad 1 'x.csv holds 3 rows of 2 values, the input m has shape 2x2|one value too many' run batch.scaly --batch --seed 1 --arg m=@x.csv
+bad 1 'the input x of shape 2 has 2|3 rows' run batch.scaly --seed 1 --arg x=@x.csv
+printf '1,2\n3\n' >ragged.csv
+bad 1 '^ragged.csv:2:1: error: 1 values in this row where 2 are expected' run batch.scaly --batch --seed 1 --arg x=@ragged.csv
+bad 1 'the input s \(float64 scalar\) has no values' run batch.scaly "${batch[@]}"
+header="{'descr': '|u1', 'fortran_order': False, 'shape': (2000000000, 2), }"
+printf "$(printf '\\x93NUMPY\\x01\\x00\\x%02x\\x00' "$((${#header} + 1))")%s\n" "$header" >huge.npy
+bad 1 'huge.npy cannot be read: it holds fewer values' run batch.scaly --batch --seed 1 --arg x=@huge.npy

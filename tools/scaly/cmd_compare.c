@@ -69,7 +69,7 @@ static int start_row(comparison *c, const way *w) {
     c->inputs = kernel_inputs(r->kernel);
     c->outputs = kernel_outputs(r->kernel);
   }
-  int code = c->in ? EXIT_OK : read_inputs(&c->in, c->inputs, c->args, true);
+  int code = c->in ? EXIT_OK : read_inputs(&c->in, c->inputs, c->args, true, NULL);
   if (code != EXIT_OK) return code;
   r->call = (timed_call){sc_kernel_entry(r->kernel), (const void **)c->in, make_outputs(c->outputs),
                          pool_alloc_aligned(64, sc_kernel_workspace_bytes(r->kernel)), NULL};
@@ -252,7 +252,7 @@ static int open_model(comparison *c) {
   c->name = sc_function_name(c->model.function);
   c->inputs = function_inputs(c->model.function);
   c->outputs = function_outputs(c->model.function);
-  return read_inputs(&c->in, c->inputs, c->args, true);
+  return read_inputs(&c->in, c->inputs, c->args, true, NULL);
 }
 
 static int run_all(comparison *c) {

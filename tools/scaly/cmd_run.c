@@ -1,6 +1,7 @@
-/* The run command: compiles in process, calls once, prints the outputs. */
+/* The run command: compiles in process, calls once (or once per row of a batch), prints the outputs. */
 #include <stdio.h>
 
+#include "tools/scaly/batch.h"
 #include "tools/scaly/cache_root.h"
 #include "tools/scaly/commands.h"
 #include "tools/scaly/model.h"
@@ -16,14 +17,20 @@ static void print_times(const sc_kernel *k) {
   fputc('\n', stderr);
 }
 
-static int call_and_write(sc_kernel *k, void **in, value_format format) {
+static int call_and_write(sc_kernel *k, void **in, const batch *rows, value_format format) {
+  if (rows) {
+    port_list ports;
+    void **all;
+    int code = batch_call(k, rows, in, &ports, &all);
+    return code == EXIT_OK ? write_outputs(sc_kernel_name(k), ports, all, format) : code;
+  }
   void **out = make_outputs(kernel_outputs(k));
   int status = sc_kernel_call(k, (const void *const *)in, out, NULL);
   if (status != SC_KERNEL_SUCCESS) {
     complain("the kernel returned status %d", status);
     return EXIT_ENVIRONMENT;
   }
-  return write_outputs(k, out, format);
+  return write_outputs(sc_kernel_name(k), kernel_outputs(k), out, format);
 }
 
 /* What --tier, --rebuild and the environment say. */
@@ -40,13 +47,15 @@ static bool read_jit_options(const arguments *args, sc_jit_options *out) {
 static int evaluate(const model *m, const arguments *args, const sc_lower_options *lower, const sc_jit_options *jit,
                     value_format format) {
   void **in = NULL;
-  int code = m->function && !m->n_requests ? read_inputs(&in, function_inputs(m->function), args, false) : EXIT_OK;
+  batch storage, *rows = option_given(args, "batch") ? &storage : NULL;
+  int code =
+      m->function && !m->n_requests ? read_inputs(&in, function_inputs(m->function), args, false, rows) : EXIT_OK;
   if (code != EXIT_OK) return code;
   sc_kernel *k = model_jit(m, lower, jit);
   if (!k) return report_context(m->cx);
   if (sc_kernel_warning(k)) fprintf(stderr, "scaly: warning: %s\n", sc_kernel_warning(k));
-  if (!in) code = read_inputs(&in, kernel_inputs(k), args, false);
-  if (code == EXIT_OK) code = call_and_write(k, in, format);
+  if (!in) code = read_inputs(&in, kernel_inputs(k), args, false, rows);
+  if (code == EXIT_OK) code = call_and_write(k, in, rows, format);
   if (option_given(args, "time")) print_times(k);
   sc_kernel_release(k);
   return code;
@@ -72,6 +81,9 @@ static int run(const arguments *args) {
 
 static const option_spec options[] = {
     VALUES_OPTIONS,
+    {"batch", 0, NULL,
+     "Evaluates once per row of the inputs whose file has a leading axis: .npy with one more\ndimension, .csv with the "
+     "values of a call in a line. The other inputs are the same in\nall calls; outputs get the leading axis too."},
     MODEL_OUT_OPTION,
     MODEL_VECTOR_OPTIONS,
     {"format", 0, "FORMAT", "table (default), json, or npy (one dense output)."},

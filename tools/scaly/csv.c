@@ -46,6 +46,17 @@ static bool read_row(value_source src, const sc_port *port, void *to, size_t sta
   }
 }
 
+void csv_extent(value_source src, size_t *rows, size_t *columns) {
+  *rows = *columns = 0;
+  for (size_t at = 0, end; at < src.size; at = end + 1) {
+    const char *newline = memchr(src.text + at, '\n', src.size - at);
+    end = newline ? (size_t)(newline - src.text) : src.size;
+    if (is_blank(src.text + at, end - at)) continue;
+    if (!(*rows)++)
+      for (size_t i = at; i <= end; i++) *columns += i == end || src.text[i] == ',';
+  }
+}
+
 bool read_csv(value_source src, const sc_port *port, void *to) {
   csv_shape want = expected_shape(port);
   size_t i = 0, rows = 0, columns = 0, at = 0;

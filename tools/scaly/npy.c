@@ -156,6 +156,14 @@ static const char *tuple_text(int rank, const int64_t *shape) {
   return pool_printf("(%s%s)", s, rank == 1 ? "," : "");
 }
 
+bool npy_shape(value_source src, int *rank, int64_t shape[SC_MAX_RANK]) {
+  npy_header h = {0};
+  if (read_header(src, &h)) return false;
+  *rank = h.rank;
+  memcpy(shape, h.shape, sizeof h.shape);
+  return true;
+}
+
 bool read_npy(value_source src, const sc_port *port, void *to) {
   npy_header h = {0};
   const char *problem = read_header(src, &h);

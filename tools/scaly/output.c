@@ -71,13 +71,13 @@ static void json_output(const sc_port *port, const void *data) {
   fputs("]}", stdout);
 }
 
-static void write_json(const sc_kernel *k, void *const *out) {
+static void write_json(const char *function, port_list outputs, void *const *out) {
   fputs("{\"function\": ", stdout);
-  write_json_string(sc_kernel_name(k));
+  write_json_string(function);
   fputs(", \"outputs\": {", stdout);
-  for (size_t i = 0; i < sc_kernel_output_count(k); i++) {
+  for (size_t i = 0; i < outputs.n; i++) {
     if (i) fputs(", ", stdout);
-    json_output(sc_kernel_output(k, i), out[i]);
+    json_output(&outputs.ports[i], out[i]);
   }
   fputs("}}\n", stdout);
 }
@@ -100,15 +100,23 @@ static void table_cell(const sc_port *port, const void *data, size_t i, int widt
   printf("  %*s", width, buf);
 }
 
-static void table_sparse(const sc_port *port, const void *data, int width) {
+static void table_matrix(const sc_port *port, const void *data, size_t first, int width) {
   const sc_pattern *p = port->pattern;
   int64_t at = 0;
   for (int64_t k = 0; k < p->nnz; k++) {
     while (p->layout != SC_COO && p->outer[at + 1] <= k) at++;
     int64_t outer = p->layout == SC_COO ? p->outer[k] : at, inner = p->inner[k];
     printf("  (%" PRId64 ", %" PRId64 ")", p->layout == SC_CSC ? inner : outer, p->layout == SC_CSC ? outer : inner);
-    table_cell(port, data, (size_t)k, width);
+    table_cell(port, data, first + (size_t)k, width);
     putchar('\n');
+  }
+}
+
+/* One matrix, or those of a batch with a blank line between. */
+static void table_sparse(const sc_port *port, const void *data, int width) {
+  for (int64_t first = 0; first < port->count; first += port->pattern->nnz) {
+    if (first) putchar('\n');
+    table_matrix(port, data, (size_t)first, width);
   }
 }
 
@@ -124,26 +132,26 @@ static void table_dense(const sc_port *port, const void *data, int width) {
   }
 }
 
-static void write_table(const sc_kernel *k, void *const *out) {
-  for (size_t i = 0; i < sc_kernel_output_count(k); i++) {
-    const sc_port *port = sc_kernel_output(k, i);
+static void write_table(port_list outputs, void *const *out) {
+  for (size_t i = 0; i < outputs.n; i++) {
+    const sc_port *port = &outputs.ports[i];
     printf("%s: %s %s", port->name, sc_dtype_name(port->dtype), shape_text(port));
-    if (port->pattern) printf(", %" PRId64 " stored", port->count);
+    if (port->pattern) printf(", %" PRId64 " stored", port->pattern->nnz);
     putchar('\n');
     (port->pattern ? table_sparse : table_dense)(port, out[i], widest(port, out[i]));
   }
 }
 
-int write_outputs(const sc_kernel *k, void *const *out, value_format format) {
+int write_outputs(const char *function, port_list outputs, void *const *out, value_format format) {
   switch (format) {
-  case FORMAT_TABLE: write_table(k, out); break;
-  case FORMAT_JSON: write_json(k, out); break;
+  case FORMAT_TABLE: write_table(outputs, out); break;
+  case FORMAT_JSON: write_json(function, outputs, out); break;
   case FORMAT_NPY: {
-    const sc_port *port = sc_kernel_output_count(k) == 1 ? sc_kernel_output(k, 0) : NULL;
+    const sc_port *port = outputs.n == 1 ? &outputs.ports[0] : NULL;
     if (!port || port->pattern) {
       complain(port ? "a .npy file holds no sparse matrix: use --format json"
                     : "a .npy file holds one array and the function has %zu outputs: choose one with --out",
-               sc_kernel_output_count(k));
+               outputs.n);
       return EXIT_INPUT;
     }
     write_npy(port, out[0]);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/scaly/batch.h"
 #include "tools/scaly/report.h"
 
 /* ---- single values ---- */
@@ -112,8 +113,13 @@ static bool has_suffix(const char *s, const char *suffix) {
   return n >= m && !strcmp(s + n - m, suffix);
 }
 
-static bool read_values(const char *values, const sc_port *port, void *to) {
-  if (values[0] != '@') return read_list(values, port, to);
+static void *make_buffer(const sc_port *port) {
+  return pool_alloc_aligned(64, (size_t)port->count * sc_dtype_size(port->dtype));
+}
+
+/* Into a buffer that is made here: how large it is, a file with a row per call says. */
+static bool read_values(const char *values, const sc_port *port, void **to, batch *rows, size_t input) {
+  if (values[0] != '@') return read_list(values, port, *to = make_buffer(port));
   value_source src = {.file = values + 1};
   bool (*reader)(value_source, const sc_port *, void *) = has_suffix(src.file, ".npy")    ? read_npy
                                                           : has_suffix(src.file, ".csv")  ? read_csv
@@ -124,7 +130,9 @@ static bool read_values(const char *values, const sc_port *port, void *to) {
     return false;
   }
   src.text = read_file(src.file, &src.size);
-  return src.text && reader(src, port, to);
+  sc_port wide = *port;
+  if (!src.text || (rows && !batch_widen(rows, input, src, &wide))) return false;
+  return reader(src, &wide, *to = make_buffer(&wide));
 }
 
 /* splitmix64 (Steele, Lea, Flood 2014) over a counter, so that a value depends on seed, input and element only. */
@@ -212,7 +220,7 @@ int check_value_options(const arguments *args, long long *seed) {
   return option_integer(args, "seed", 0, INT64_MAX, seed) ? EXIT_OK : EXIT_USAGE;
 }
 
-static int fill_given(void **in, port_list inputs, const arguments *args, bool *given) {
+static int fill_given(void **in, port_list inputs, const arguments *args, bool *given, batch *rows) {
   for (size_t i = 0; i < args->n_given; i++) {
     if (strcmp(args->given[i].name, "arg")) continue;
     const char *text = args->given[i].value;
@@ -223,22 +231,18 @@ static int fill_given(void **in, port_list inputs, const arguments *args, bool *
       return EXIT_INPUT;
     }
     given[at] = true;
-    if (!read_values(text + n + 1, &inputs.ports[at], in[at])) return EXIT_INPUT;
+    if (!read_values(text + n + 1, &inputs.ports[at], &in[at], rows, (size_t)at)) return EXIT_INPUT;
   }
   return EXIT_OK;
 }
 
-static void *make_buffer(const sc_port *port) {
-  return pool_alloc_aligned(64, (size_t)port->count * sc_dtype_size(port->dtype));
-}
-
-int read_inputs(void ***in, port_list inputs, const arguments *args, bool fill_all) {
+int read_inputs(void ***in, port_list inputs, const arguments *args, bool fill_all, batch *rows) {
   long long seed;
   bool *given = pool_alloc(inputs.n, sizeof *given);
   *in = pool_alloc(inputs.n, sizeof **in);
-  for (size_t i = 0; i < inputs.n; i++) (*in)[i] = make_buffer(&inputs.ports[i]);
+  if (rows) *rows = (batch){.rows = -1, .step = pool_alloc(inputs.n, sizeof *rows->step)};
   int code = check_value_options(args, &seed);
-  if (code == EXIT_OK) code = fill_given(*in, inputs, args, given);
+  if (code == EXIT_OK) code = fill_given(*in, inputs, args, given, rows);
   for (size_t i = 0; code == EXIT_OK && i < inputs.n; i++) {
     const sc_port *port = &inputs.ports[i];
     if (given[i]) continue;
@@ -247,7 +251,7 @@ int read_inputs(void ***in, port_list inputs, const arguments *args, bool fill_a
                sc_dtype_name(port->dtype), shape_text(port), port->name);
       code = EXIT_INPUT;
     }
-    fill(port, (*in)[i], (uint64_t)seed, i);
+    fill(port, (*in)[i] = make_buffer(port), (uint64_t)seed, i);
   }
   return code;
 }

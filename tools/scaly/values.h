@@ -21,9 +21,12 @@ port_list kernel_outputs(const sc_kernel *k);
  */
 int check_value_options(const arguments *args, long long *seed);
 
+struct batch; /* tools/scaly/batch.h */
+
 /* Memory for every input, filled from --arg and --seed. An input that neither gives is a complaint, unless `fill_all`:
- * then seed 0 is implied. Returns the exit code. */
-int read_inputs(void ***in, port_list inputs, const arguments *args, bool fill_all);
+ * then seed 0 is implied. `rows` (NULL: one call) gets how inputs with a leading axis make many. Returns the exit code.
+ */
+int read_inputs(void ***in, port_list inputs, const arguments *args, bool fill_all, struct batch *rows);
 void **make_outputs(port_list outputs);
 
 #define VALUES_OPTIONS                                                                                                 \
@@ -40,6 +43,8 @@ typedef struct value_source {
 } value_source;
 bool read_npy(value_source src, const sc_port *port, void *to);
 bool read_csv(value_source src, const sc_port *port, void *to);
+/* Rows that are not blank, and the values in the first of them. */
+void csv_extent(value_source src, size_t *rows, size_t *columns);
 bool read_json(value_source src, const sc_port *port, void *to);
 
 /* Store element i, converted; NULL, or what is wrong with the value. Integers take whole numbers in range, bools 0
@@ -56,8 +61,9 @@ bool became_infinite(const char *word, double v);
 const char *shape_text(const sc_port *port);
 
 typedef enum value_format { FORMAT_TABLE, FORMAT_JSON, FORMAT_NPY } value_format;
-/* Writes all outputs of a call to standard output. Returns the exit code. */
-int write_outputs(const sc_kernel *k, void *const *out, value_format format);
+/* Writes all outputs of a function's call to standard output, or those of a batch: ports with a leading axis, of which
+ * sparse ones hold the stored values of one matrix after the other. Returns the exit code. */
+int write_outputs(const char *function, port_list outputs, void *const *out, value_format format);
 /* A JSON string literal, and a number as the page wants it (non-finite ones as strings). */
 void write_json_string(const char *s);
 void write_json_double(double v);
