@@ -93,3 +93,22 @@ out_has '^  \+\.{66}$'
 out_has '^  \.{66}\+$'
 [ "$(wc -l <out)" = 68 ] || fail "not 67 rows"
 bad 1 'chain has no sparse output: ask for one' show spy.scaly:chain --spy
+
+# The graph as a picture: a box per node and output, a line per operand, well-formed, the same bytes always.
+good show f.scaly --svg
+[ "$(grep -c '^<rect class=' out)" = 8 ] || fail "not a box per node" "$(cat out)"
+[ "$(grep -c '^<path class="edge"' out)" = 9 ] || fail "not a line per operand" "$(cat out)"
+out_has '<title>f</title>'
+out_has '>sin</text>'
+out_has '</svg>$'
+cp out first
+good show f.scaly --svg
+cmp -s out first || fail "not the same bytes"
+if command -v python3 >/dev/null; then
+  good show colors.scaly:c --svg --out spjac:y:z
+  python3 -c 'import sys, xml.dom.minidom as x; x.parse(sys.argv[1])' out 2>err || fail "not well-formed" "$(tail -1 err)"
+fi
+bad 2 '--svg and --spy exclude each other' show spy.scaly --svg --spy
+good show f.scaly --stage program
+cp out program.scaly
+bad 1 'it has no expression graph to show' show program.scaly --svg

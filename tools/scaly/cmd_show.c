@@ -96,9 +96,27 @@ static bool show_program(const model *m, const arguments *args, int stage, const
   return ok;
 }
 
+/* Which picture is wanted instead of a stage. False after a complaint that one excludes the other. */
+static bool choose_picture(const arguments *args, const char **out) {
+  static const char *const pictures[] = {"dot", "svg", "spy"};
+  *out = NULL;
+  for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++) {
+    if (!option_given(args, pictures[i])) continue;
+    if (*out) return usage_error(args->command, "--%s and --%s exclude each other", *out, pictures[i]), false;
+    *out = pictures[i];
+  }
+  return true;
+}
+
+static bool draw(const sc_function *f, const char *picture, int *code) {
+  if (!strcmp(picture, "spy")) return *code = write_spy(f), true;
+  return strcmp(picture, "svg") ? write_dot(f) : write_svg(f);
+}
+
 static int show(const arguments *args) {
   int stage = option_choice(args, "stage", stages, STAGE_PROGRAM);
-  if (stage < 0) return EXIT_USAGE;
+  const char *drawn;
+  if (stage < 0 || !choose_picture(args, &drawn)) return EXIT_USAGE;
   sc_lower_options lower;
   sc_target target;
   if (!model_lower_options(args, &lower, &target)) return EXIT_USAGE;
@@ -108,20 +126,14 @@ static int show(const arguments *args) {
   model m;
   int code = model_open(&m, args);
   if (code != EXIT_OK) return code;
-  bool of_graph = option_given(args, "dot") || option_given(args, "spy") ||
-                  (stage == STAGE_EXPR && !option_given(args, "stats") && !lower.dump_after);
+  bool of_graph = drawn || (stage == STAGE_EXPR && !option_given(args, "stats") && !lower.dump_after);
   if (of_graph && !m.function) {
     complain("%s holds a program: it has no expression graph to show", m.file);
     code = EXIT_INPUT;
   } else {
-    if (option_given(args, "spy")) {
-      code = write_spy(m.function);
-      model_close(&m);
-      return code;
-    }
-    bool ok = option_given(args, "dot") ? write_dot(m.function)
-              : of_graph                ? put_text(m.cx, sc_print_function(m.function))
-                                        : show_program(&m, args, stage, &lower);
+    bool ok = drawn      ? draw(m.function, drawn, &code)
+              : of_graph ? put_text(m.cx, sc_print_function(m.function))
+                         : show_program(&m, args, stage, &lower);
     if (!ok) code = report_context(m.cx);
   }
   model_close(&m);
@@ -136,6 +148,7 @@ static const option_spec options[] = {
     {"stats", 0, NULL,
      "Operations, loops, math calls, memory, time per pass, and how sparse derivatives were found, instead of text."},
     {"dot", 0, NULL, "The expression graph in the dot language of Graphviz."},
+    {"svg", 0, NULL, "The expression graph as a picture, operands above what uses them."},
     {"spy", 0, NULL,
      "The pattern of every sparse output, a character per entry (* stored, . not), or per\nsquare of entries where the "
      "matrix is large (+: some of them are stored)."},

@@ -7,11 +7,6 @@
 
 #include "tools/scaly/report.h"
 
-typedef struct node_set {
-  sc_expr *by_id; /* null handle: not reached */
-  size_t n;
-} node_set;
-
 static void put_escaped(const char *s) {
   for (; *s; s++) {
     if (*s == '"' || *s == '\\') putchar('\\');
@@ -19,9 +14,8 @@ static void put_escaped(const char *s) {
   }
 }
 
-/* Everything that the outputs and inputs reach. Operands precede users, so one sweep from the top id down finds it all.
- */
-static node_set reach(const sc_function *f) {
+/* Operands precede users, so one sweep from the top id down finds it all. */
+node_set graph_reach(const sc_function *f) {
   size_t n_in = sc_function_input_count(f), n_out = sc_function_output_count(f);
   node_set s = {0};
   for (size_t i = 0; i < n_in + n_out; i++) {
@@ -63,7 +57,7 @@ static bool put_node(sc_expr e) {
 }
 
 bool write_dot(const sc_function *f) {
-  node_set s = reach(f);
+  node_set s = graph_reach(f);
   printf("digraph \"");
   put_escaped(sc_function_name(f));
   printf("\" {\n");
