@@ -75,3 +75,27 @@ good export v.scaly --vector-libm glibc --cpu armv8-a -o vector
 if grep -q 'ZGV\|lmvec' vector/v.c; then fail "libmvec on AArch64"; fi
 good export v.scaly -o vector
 if grep -q 'ZGV\|lmvec' vector/v.c; then fail "vector math that nobody asked for"; fi
+
+# Exports of different outputs share their default name: one does not replace another, unless the name is asked for.
+echo 'expr.func @m(%x: tensor<3xfloat64>) -> (%y, %z) { return mul(sum(mul(%x, sin(%x))), %x[0]), neg(%x) }' >m.scaly
+mkdir shared
+good export m.scaly -o shared --out y
+cp -r shared kept
+bad 3 'shared/m.c holds the outputs y, this would be z: .*--name' export m.scaly -o shared --out z
+bad 3 'holds the outputs y, this would be y, z' export m.scaly -o shared
+bad 3 'holds the outputs y, this would be z' export m.scaly -o shared --out z --lang cpp
+[ "$HAVE_LLVM" = 1 ] && bad 3 'holds the outputs y, this would be z' export m.scaly -o shared --out z --emit obj
+diff -r shared kept || fail "a refused export changed the folder"
+good export m.scaly -o shared --out z --name other
+good export m.scaly -o shared --out y --lanes 2 # other options of the same
+sed 's/tensor<3x/tensor<5x/' m.scaly >longer.scaly
+good export longer.scaly -o shared --out y # the same of an edited model
+good export m.scaly -o shared --out z --name m
+grep -q 'res\[0\] z: ' shared/m.h || fail "a name that is asked for does not replace"
+good export m.scaly -o shared --out sphess:y:x:lower
+bad 3 'm_sphess_y_x_x.h holds another triangle' export m.scaly -o shared --out sphess:y:x:upper
+bad 3 'm_sphess_y_x_x.h holds another triangle' export m.scaly -o shared --out sphess:y:x
+bad 3 'holds the outputs sphess_y_x_x \(csc\), this would be sphess_y_x_x \(coo\)' export m.scaly -o shared --out sphess:y:x:lower:coo
+bad 3 'this would be y, sphess_y_x_x \(csc\)' export m.scaly -o shared --out y --out sphess:y:x:lower
+good export m.scaly -o shared --out sphess:y:x:lower --casadi on
+good export m.scaly -o shared --out sphess:y:x:lower

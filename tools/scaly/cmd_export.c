@@ -5,6 +5,7 @@
 
 #include "tools/scaly/commands.h"
 #include "tools/scaly/model.h"
+#include "tools/scaly/overwrite.h"
 #include "tools/scaly/report.h"
 
 /* A triple stands for the processor that every machine of its kind is; one of --cpu must be of that kind. */
@@ -67,7 +68,9 @@ static int export(const arguments *args) {
                        : sc_render_llvm(m.function, &c, emit_values[emit], NULL);
   else
     module = m.program ? sc_render_c_program(m.program, &c) : sc_render_c(m.function, &c);
-  if (module && sc_module_write(module, folder) == SC_OK) {
+  if (module && !c.name && export_would_clash(module, folder, c.prefix))
+    code = EXIT_ENVIRONMENT;
+  else if (module && sc_module_write(module, folder) == SC_OK) {
     printf("%s/%s\n%s/%s\n", folder, sc_module_source_name(module), folder, sc_module_header_name(module));
   } else if (module) {
     complain("%s", sc_module_error(module));
@@ -83,7 +86,9 @@ static int export(const arguments *args) {
 static const option_spec options[] = {
     {"output", 'o', "DIR", "An existing folder for the two files. Default: the current one."},
     MODEL_OUT_OPTION,
-    {"name", 0, "NAME", "Name of the entry and the files. Default: the function's."},
+    {"name", 0, "NAME",
+     "Name of the entry and the files. Default: the function's, which then\ndoes not replace an export of other "
+     "outputs."},
     {"cpu", 0, "CPU", "Processor the module is for. Default: generic, any."},
     {"lanes", 0, "N", "1, 2, 4, 8, or auto (default): what the compiler's target offers."},
     {"dialect", 0, "DIALECT", "gnu (default: vector extensions of gcc and clang) or c (any C99 compiler)."},
