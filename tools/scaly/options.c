@@ -38,7 +38,7 @@ static void print_help(const command_spec *c) {
     }
     putchar('\n');
   }
-  printf("      --help                    Show this text.\n");
+  printf("      --help                  Show this text.\n");
 }
 
 static int refuse(const command_spec *c, int code, char **argv) {
