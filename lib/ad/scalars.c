@@ -7,6 +7,7 @@ typedef struct expansion {
   sc_context *cx;
   sci_budget left;
   int calls;
+  bool exact; /* quotients are divided */
 } expansion;
 
 static bool expand(expansion *x, uint32_t n_bound, const sci_id *bound, sci_id *const *with, uint32_t n,
@@ -34,10 +35,12 @@ static sci_id *constants(sc_context *cx, sci_id id, int64_t size) {
 }
 
 /* Derivatives of a quotient are products with the divisor's reciprocal: so is the quotient, and one division is all. */
-static sci_id scalar_op(sc_context *cx, sci_op op, const sci_id *of) {
+static sci_id scalar_op(const expansion *x, sci_op op, const sci_id *of) {
+  sc_context *cx = x->cx;
   sci_scalar v;
   sc_dtype dtype = (sc_dtype)sci_type_of(cx, of[0])->dtype;
-  if (op != SCI_OP_div || !sci_is_float(dtype) || sci_const_value(cx, of[1], &v)) return sci_make_scalar_op(cx, op, of);
+  bool divided = x->exact || op != SCI_OP_div || !sci_is_float(dtype) || sci_const_value(cx, of[1], &v);
+  if (divided) return sci_make_scalar_op(cx, op, of);
   return sci_make2(cx, SCI_OP_mul, of[0], sci_make2(cx, SCI_OP_div, sci_make_double(cx, dtype, 1), of[1]));
 }
 
@@ -49,7 +52,7 @@ static sci_id *elementwise(expansion *x, const sci_node *n, sci_id **args, int64
     sci_id of[SCI_MOST_OPERANDS];
     for (uint32_t i = 0; i < n->n_args; i++) of[i] = args[i][e];
     out[e] = n->op == SCI_OP_cast ? sci_make_cast(cx, of[0], (sc_dtype)cx->types[n->type].dtype)
-                                  : scalar_op(cx, (sci_op)n->op, of);
+                                  : scalar_op(x, (sci_op)n->op, of);
   }
   return out;
 }
@@ -211,6 +214,37 @@ static bool expand(expansion *x, uint32_t n_bound, const sci_id *bound, sci_id *
   return true;
 }
 
+/* ---- quotients that decide ---- */
+
+/* Whether the last bit of an inexact operand counts: a jump, a kink, the end of a domain. Of a condition it is not the
+ * comparison but what chooses by it; roots and norms are continuous at 0. */
+static bool decides(sc_context *cx, sci_id id, bool inexact_condition) {
+  const sci_node *n = sci_node_at(cx, id);
+  if (n->op >= SCI_OP_COUNT || n->op == SCI_OP_sqrt || cx->types[n->type].dtype == SC_BOOL) return false;
+  if (n->op == SCI_OP_select) return inexact_condition && sci_guarded_root(cx, id) == SCI_NONE;
+  sci_op op = (sci_op)n->op;
+  return !(sci_ops[op].traits & SCI_SMOOTH) || op == SCI_OP_cast || op == SCI_OP_atanh || sci_op_is_steep(op);
+}
+
+/* Whether something decides by a reciprocal. 49 * (1/49) is less than 1: its floor is 0. */
+static bool reciprocal_decides(sc_context *cx, uint32_t n, const sci_id *roots, sci_id *const *elements) {
+  SCI_VEC(sci_id) all = {0};
+  for (uint32_t i = 0; i < n; i++)
+    for (int64_t e = 0; e < sci_type_of(cx, roots[i])->size; e++) sci_vec_push(&cx->env.scratch, &all, elements[i][e]);
+  sci_order order = sci_reach(cx, all.data, (uint32_t)all.n);
+  bool *inexact = SCI_ZEROS(&cx->env.scratch, bool, order.n);
+  for (uint32_t k = 0; k < order.n; k++) {
+    const sci_node *node = sci_node_at(cx, order.ids[k]);
+    const sci_id *args = sci_args(cx, node);
+    for (uint32_t i = 0; i < node->n_args; i++) inexact[k] |= inexact[sci_number(&order, args[i])];
+    if (inexact[k] && decides(cx, order.ids[k], inexact[sci_number(&order, args[0])])) return true;
+    inexact[k] |= node->op == SCI_OP_div && sci_is_float((sc_dtype)cx->types[node->type].dtype);
+  }
+  return false;
+}
+
 bool sci_expand_scalars(sc_context *cx, sci_budget budget, uint32_t n, const sci_id *roots, sci_id **out) {
-  return expand(&(expansion){.cx = cx, .left = budget}, 0, NULL, NULL, n, roots, out);
+  if (!expand(&(expansion){.cx = cx, .left = budget}, 0, NULL, NULL, n, roots, out)) return false;
+  return !reciprocal_decides(cx, n, roots, out) ||
+         expand(&(expansion){.cx = cx, .left = budget, .exact = true}, 0, NULL, NULL, n, roots, out);
 }

@@ -4,6 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Of coefficients in one sum. A value times this overflows only from 2^64 in float32, from 2^960 in float64. */
+#define LARGEST_RATIO 0x1p64
+
 static sci_id number(const sci_weights *w, double v) {
   return sci_make_double(w->cx, w->dtype, v);
 }
@@ -48,7 +51,8 @@ static int by_factors(const void *a, const void *b) {
 static int by_size(const void *a, const void *b) {
   const sci_weight *x = a, *y = b;
   double s = fabs(x->coef), t = fabs(y->coef);
-  if (x->scale == y->scale && s != t) return s < t ? -1 : 1;
+  bool ordered = !isnan(s) || !isnan(t);
+  if (x->scale == y->scale && s != t && ordered) return s < t || isnan(t) ? -1 : 1;
   return by_factors(a, b);
 }
 
@@ -69,19 +73,30 @@ static size_t merged(sci_weight *terms, size_t n) {
   return kept;
 }
 
+/* sum + coef * value, where sum->coef stays in front of both. Not where that would overflow, or make NaN of infinite
+ * coefficients: then every value gets its own. */
+static void add_value(const sci_weights *w, sci_weight *sum_of, double coef, sci_id value) {
+  double ratio = coef / sum_of->coef;
+  if (sum_of->value == SCI_NONE) sum_of->value = number(w, 1);
+  if (!(fabs(ratio) <= LARGEST_RATIO)) {
+    sum_of->value = multiple(w, sum_of->coef, sum_of->value);
+    sum_of->coef = 1, ratio = coef;
+  }
+  sum_of->value = sum(w, sum_of->value, ratio, value);
+}
+
 /* Terms of one scale, those of one coefficient first: products are added, not multiples of products. */
 static sci_weight sum_of_values(const sci_weights *w, sci_weight *terms, size_t n) {
   size_t groups = 0;
   for (size_t i = 0, next; i < n; i = next) {
     sci_weight group = terms[i];
-    for (next = i + 1; next < n && fabs(terms[next].coef) == fabs(group.coef); next++)
-      group.value = sum(w, group.value == SCI_NONE ? number(w, 1) : group.value, terms[next].coef / group.coef,
-                        terms[next].value);
+    double size = fabs(group.coef);
+    for (next = i + 1; next < n && fabs(terms[next].coef) == size; next++)
+      add_value(w, &group, terms[next].coef, terms[next].value);
     terms[groups++] = group;
   }
   sci_weight out = terms[0];
-  for (size_t i = 1; i < groups; i++)
-    out.value = sum(w, out.value == SCI_NONE ? number(w, 1) : out.value, terms[i].coef / out.coef, terms[i].value);
+  for (size_t i = 1; i < groups; i++) add_value(w, &out, terms[i].coef, terms[i].value);
   return out;
 }
 
