@@ -82,7 +82,7 @@ mkdir shared
 good export m.scaly -o shared --out y
 cp -r shared kept
 bad 3 'shared/m.c holds the outputs y, this would be z: .*--name' export m.scaly -o shared --out z
-bad 3 'holds the outputs y, this would be y, z' export m.scaly -o shared
+bad 3 'holds the outputs y, this would be y, z' export m.scaly -o shared --out y --out z
 bad 3 'holds the outputs y, this would be z' export m.scaly -o shared --out z --lang cpp
 [ "$HAVE_LLVM" = 1 ] && bad 3 'holds the outputs y, this would be z' export m.scaly -o shared --out z --emit obj
 diff -r shared kept || fail "a refused export changed the folder"
@@ -90,6 +90,7 @@ good export m.scaly -o shared --out z --name other
 good export m.scaly -o shared --out y --lanes 2 # other options of the same
 sed 's/tensor<3x/tensor<5x/' m.scaly >longer.scaly
 good export longer.scaly -o shared --out y # the same of an edited model
+good export m.scaly -o shared # all of a function, which an edit may have given others
 good export m.scaly -o shared --out z --name m
 grep -q 'res\[0\] z: ' shared/m.h || fail "a name that is asked for does not replace"
 good export m.scaly -o shared --out sphess:y:x:lower

@@ -68,7 +68,8 @@ static int export(const arguments *args) {
                        : sc_render_llvm(m.function, &c, emit_values[emit], NULL);
   else
     module = m.program ? sc_render_c_program(m.program, &c) : sc_render_c(m.function, &c);
-  if (module && !c.name && export_would_clash(module, folder, c.prefix))
+  /* What a whole function has may change when its text does: only a selection is compared. */
+  if (module && !c.name && option_given(args, "out") && export_would_clash(module, folder, c.prefix))
     code = EXIT_ENVIRONMENT;
   else if (module && sc_module_write(module, folder) == SC_OK) {
     printf("%s/%s\n%s/%s\n", folder, sc_module_source_name(module), folder, sc_module_header_name(module));
