@@ -69,6 +69,26 @@ out_has '^c clang +/nowhere: No such file'
 echo 'int f(void) { return x; }' >empty/f.c
 good compare f.scaly --against b=empty
 out_has "^b gcc +.*gcc failed: .*error.*x"
+# One that crashes, ends the process or does not come back is an error of its row; one with other values does not win.
+mkdir hostile
+entry='int f(const double **arg, double **res, int *iw, double *w, int mem)'
+echo "$entry { *(volatile int *)0 = 1; return 0; }" >hostile/crash.c
+printf '#include <stdlib.h>\n%s { exit(0); }\n' "$entry" >hostile/exit.c
+printf '#include <unistd.h>\n%s { for (;;) pause(); }\n' "$entry" >hostile/wait.c
+printf '#include <math.h>\n%s { res[0][0] = NAN; return 0; }\n' "$entry" >hostile/nan.c
+cc -shared -fPIC hostile/wait.c -o hostile/wait.so
+"$SCALY" compare f.scaly --against wait=hostile/wait.so >waited 2>&1 &
+good compare f.scaly --against crash=hostile/crash.c --against exit=hostile/exit.c --against 'not a number=hostile/nan.c'
+out_has '^crash (gcc|clang) +its first call ended with signal (4|5|11) '
+out_has '^exit gcc +its first call ended the process$'
+out_has '^not a number gcc .* inf '
+out_has '^fastest: (llvm best|llvm fast|gcc|clang|tcc), by '
+out_has '^not a number gcc differs: its values are not those of our rows$'
+if grep -Eq '^(llvm|gcc|tcc).* inf ' out; then fail "one that differs is in the differences of ours" "$(cat out)"; fi
+wait
+grep -q '^wait  *its first call took more than 10 seconds$' waited || fail "one that does not come back is waited for" "$(cat waited)"
+bad 2 'gcc is the name of another row' compare f.scaly --against gcc=own
+bad 2 'own is given twice' compare f.scaly --against own=own --against own=foreign
 bad 2 'takes NAME=DIR' compare f.scaly --against own
 bad 2 '1, 2, 4 or 8' compare f.scaly --lanes 3
 bad 2 'no target "x"' compare f.scaly --cpu x

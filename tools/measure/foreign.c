@@ -7,11 +7,13 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -239,4 +241,41 @@ bool foreign_open(foreign *f, const foreign_source *source, char *why, size_t wh
 void foreign_close(foreign *f) {
   if (f->library) dlclose(f->library);
   *f = (foreign){0};
+}
+
+/* ---- trying ---- */
+
+enum { LONGEST_SECONDS = 10 };
+
+/* The byte says that the call came back: a module may also end the process with any code it likes. */
+static void call_in_child(const timed_call *call, int report) {
+  static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM};
+  for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++) signal(fatal[i], SIG_DFL); /* a sanitizer has its own */
+  setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+  alarm(LONGEST_SECONDS);
+  call->entry(call->in, call->out, call->iw, call->w, 0);
+  _exit(write(report, "", 1) == 1 ? 0 : 1);
+}
+
+bool foreign_returns(const timed_call *call, char *why, size_t why_size) {
+  failure f = {why, why_size};
+  int ends[2], status = 0;
+  if (pipe2(ends, O_CLOEXEC)) return fail(f, "no pipe: %s", strerror(errno));
+  fflush(NULL); /* what is buffered here must not be written there, too */
+  pid_t pid = fork();
+  if (!pid) call_in_child(call, ends[1]);
+  int error = errno;
+  close(ends[1]);
+  char byte;
+  ssize_t n = 0;
+  while (pid > 0 && (n = read(ends[0], &byte, 1)) < 0 && errno == EINTR) {
+  }
+  close(ends[0]);
+  if (pid < 0) return fail(f, "no process: %s", strerror(error));
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (n == 1) return true;
+  if (!WIFSIGNALED(status)) return fail(f, "its first call ended the process");
+  if (WTERMSIG(status) == SIGALRM) return fail(f, "its first call took more than %d seconds", LONGEST_SECONDS);
+  return fail(f, "its first call ended with signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
 }

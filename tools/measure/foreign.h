@@ -4,6 +4,7 @@
 #define SCALY_MEASURE_FOREIGN_H
 
 #include "scaly/scaly.h"
+#include "tools/measure/timing.h"
 
 typedef struct foreign_source {
   const char *path;             /* a folder of .c files or with one shared object, or one such file */
@@ -27,5 +28,9 @@ typedef struct foreign {
  * afterwards. */
 bool foreign_open(foreign *f, const foreign_source *source, char *why, size_t why_size);
 void foreign_close(foreign *f);
+
+/* Whether a first call comes back, tried in a process of its own, which sees copies of the arguments: false, with the
+ * reason, when it crashes, ends the process, or takes longer than ten seconds. */
+bool foreign_returns(const timed_call *call, char *why, size_t why_size);
 
 #endif

@@ -24,6 +24,7 @@ typedef struct row {
   timing time;
   difference diff;
   bool compared; /* another row ran too */
+  bool differs;  /* a foreign module whose values are not ours */
 } row;
 
 typedef struct comparison {
@@ -42,7 +43,7 @@ typedef struct comparison {
 } comparison;
 
 double row_gflops(const comparison *c, const row *r);
-/* The row of the least time, or NULL. */
+/* The row of the least time among those that do not differ, or NULL. */
 const row *fastest_row(const comparison *c);
 
 void write_comparison_table(const comparison *c);

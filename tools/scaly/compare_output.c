@@ -17,7 +17,7 @@ const row *fastest_row(const comparison *c) {
   const row *best = NULL;
   for (size_t i = 0; i < c->n; i++) {
     const row *r = &c->rows[i];
-    if (!r->error && (!best || r->time.ns < best->time.ns)) best = r;
+    if (!r->error && !r->differs && (!best || r->time.ns < best->time.ns)) best = r;
   }
   return best;
 }
@@ -115,7 +115,7 @@ void write_comparison_table(const comparison *c) {
     const row *r = &c->rows[i];
     int width = (int)strlen(row_name(r));
     if (width > name_width) name_width = width;
-    if (r != best && !r->error && (!second || r->time.ns < second->time.ns)) second = r;
+    if (r != best && !r->error && !r->differs && (!second || r->time.ns < second->time.ns)) second = r;
   }
   printf("%-*s %5s %7s %11s %10s %11s %12s %7s %7s %9s %9s %8s\n", name_width, "way", "lanes", "math", "compile ms",
          "first ms", "code bytes", "ns per call", "spread", "to best", "max abs", "max ULP", "GFLOP/s");
@@ -128,6 +128,8 @@ void write_comparison_table(const comparison *c) {
            row_name(second));
   }
   putchar('\n');
+  for (size_t i = 0; i < c->n; i++)
+    if (c->rows[i].differs) printf("%s differs: its values are not those of our rows\n", row_name(&c->rows[i]));
 }
 
 /* ---- plot ---- */
