@@ -56,7 +56,7 @@ static sci_order collect(const visit *v) {
   if (!o.n) return o;
   o.base = o.ids[0];
   uint64_t range = (uint64_t)o.ids[o.n - 1] - o.base + 1;
-  if (range > 8 * (uint64_t)o.n + SCI_NODE_CHUNK) return o;
+  if (range > 64 * (uint64_t)o.n) return o;
   o.number_of = SCI_ARRAY(scratch, uint32_t, range);
   memset(o.number_of, 0xFF, range * sizeof *o.number_of);
   for (uint32_t i = 0; i < o.n; i++) o.number_of[o.ids[i] - o.base] = i;

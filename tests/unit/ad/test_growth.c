@@ -56,6 +56,37 @@ Test(growth, nested_squares_are_linear_in_depth) {
     }
 }
 
+/* The most that is held at once. */
+typedef struct peak {
+  size_t held, most;
+} peak;
+
+static void *count_peak(void *user, void *ptr, size_t old_size, size_t new_size) {
+  peak *p = user;
+  p->held = p->held - (ptr ? old_size : 0) + new_size;
+  if (p->held > p->most) p->most = p->held;
+  if (new_size) return realloc(ptr, new_size);
+  free(ptr);
+  return NULL;
+}
+
+/* Functions that call each other share their input's node, which lies far below their own: what a walk of one needs
+ * follows what it reaches, not how far apart that is. */
+Test(growth, nested_calls_take_memory_for_what_they_reach) {
+  peak p = {0};
+  sc_context *cx = sc_context_create(&(sc_allocator){count_peak, &p});
+  sc_expr x = sc_input(cx, "x", SC_FLOAT64, 0, NULL), z = sc_sin(sc_mul(x, x));
+  sc_function *f = sc_function_create(cx, "step", SC_IN({"x", x}), SC_OUT({"f", z}));
+  for (int k = 0; k < 500; k++) {
+    z = sc_mul(sc_call(f, &x, 1, 0), sc_scalar(cx, 1.0001));
+    f = sc_function_create(cx, "step", SC_IN({"x", x}), SC_OUT({"f", z}));
+  }
+  cr_assert_not_null(way_derive(f, (const char *[]){"hess:f:x"}, 1, NULL));
+  cr_expect_lt(p.most, 256u << 20, "%zu bytes", p.most);
+  sc_context_destroy(cx);
+  cr_expect_eq(p.held, 0u);
+}
+
 /* ---- length ---- */
 
 /* y = map of a nonlinear stage over windows of x that overlap, with the parameters c shared by all; f = sum of squares.
