@@ -2,15 +2,13 @@
 #include "tools/scaly/batch.h"
 
 #include <stdint.h>
-#include <string.h>
 
 #include "tools/scaly/npy.h"
 #include "tools/scaly/report.h"
 
 /* How many calls a file has rows for; -1: it is the input itself, or fits neither, which its reader then says. */
 static int64_t rows_of(value_source src, const sc_port *port) {
-  const char *end = src.file + strlen(src.file);
-  if (!strcmp(end - 4, ".npy")) {
+  if (has_suffix(src.file, ".npy")) {
     int64_t shape[SC_MAX_RANK];
     int rank;
     if (!npy_shape(src, &rank, shape) || rank != port->rank + 1) return -1;
@@ -18,7 +16,7 @@ static int64_t rows_of(value_source src, const sc_port *port) {
       if (shape[d + 1] != port->shape[d]) return -1;
     return shape[0];
   }
-  if (strcmp(end - 4, ".csv") != 0) return -1;
+  if (!has_suffix(src.file, ".csv")) return -1;
   size_t rows, columns;
   csv_extent(src, &rows, &columns);
   return rows > 1 && columns == (size_t)port->count && port->count ? (int64_t)rows : -1;
@@ -55,7 +53,7 @@ bool batch_widen(batch *b, size_t input, value_source src, sc_port *port) {
   b->rows = rows;
   b->file = src.file;
   b->step[input] = (size_t)port->count * sc_dtype_size(port->dtype);
-  *port = widened(port, rows, strcmp(src.file + strlen(src.file) - 4, ".csv") == 0);
+  *port = widened(port, rows, has_suffix(src.file, ".csv"));
   return true;
 }
 

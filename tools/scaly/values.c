@@ -108,7 +108,7 @@ static bool read_list(const char *list, const sc_port *port, void *to) {
   return false;
 }
 
-static bool has_suffix(const char *s, const char *suffix) {
+bool has_suffix(const char *s, const char *suffix) {
   size_t n = strlen(s), m = strlen(suffix);
   return n >= m && !strcmp(s + n - m, suffix);
 }

@@ -54,6 +54,8 @@ const char *store_integer(const sc_port *port, void *to, size_t i, long long v);
 /* The number, or inf, nan, true, false, in text[0..n) (blanks around it allowed). */
 const char *store_text(const sc_port *port, void *to, size_t i, const char *text, size_t n);
 
+bool has_suffix(const char *s, const char *suffix);
+
 /* Whether a number that strtod or strtof made of `word` is infinite without the word saying so: 1e400. */
 bool became_infinite(const char *word, double v);
 
