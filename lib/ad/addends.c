@@ -215,20 +215,14 @@ typedef struct summing {
   terms added, passed;
 } summing;
 
+static terms room_for(sci_arena *scratch, size_t n) {
+  return (terms){.part = SCI_ARRAY(scratch, sci_id, n), .place = SCI_ARRAY(scratch, int32_t, n)};
+}
+
 static sci_id coefficients(const mapped *m, sc_dtype dtype, const addend *x, size_t n) {
   double *coef = SCI_ARRAY(&m->a->ad->cx->env.scratch, double, n);
   for (size_t k = 0; k < n; k++) coef[k] = x[k].coef;
   return sci_make_numbers(m->a->ad->cx, dtype, (int64_t)n, coef);
-}
-
-static const char *fresh_name(sci_arena *scratch, const summing *s) {
-  char *name = sci_asprintf(scratch, "addend");
-  for (uint32_t i = 0; i < s->n_in; i++)
-    if (!strcmp(s->in[i].name, name)) {
-      name = sci_asprintf(scratch, "%s_", name);
-      i = UINT32_MAX;
-    }
-  return name;
 }
 
 static void add_part(terms *t, sci_id part, const addend *x, size_t n) {
@@ -254,7 +248,7 @@ static void add_window(const mapped *m, const addend *x, size_t n, summing *s) {
   sc_context *cx = m->a->ad->cx;
   const sci_piece *p = &m->a->pieces.data[x->piece];
   int64_t width = (int64_t)x[n - 1].first - x->first + 1;
-  const char *name = fresh_name(&cx->env.scratch, s);
+  const char *name = sci_fresh_name(&cx->env.scratch, s->in, s->n_in, "addend");
   sci_id input = sci_make_input(cx, name, (sc_dtype)sci_type_of(cx, p->value)->dtype, true, 1, &width);
   addend *some = SCI_ARRAY(&cx->env.scratch, addend, n);
   for (int passed = 0; passed < 2; passed++) {
@@ -265,7 +259,7 @@ static void add_window(const mapped *m, const addend *x, size_t n, summing *s) {
   }
   s->args[s->n_in] = sci_make_reshape(cx, p->value, 1, &p->size);
   s->starts[s->n_in] = x->first, s->strides[s->n_in] = x->step;
-  s->in[s->n_in++] = (sc_named){name, (sc_expr){cx, input, cx->generation}, NULL};
+  s->in[s->n_in++] = (sc_named){name, sci_wrap(cx, input), NULL};
 }
 
 static summing begin_sum(const mapped *m) {
@@ -276,13 +270,9 @@ static summing begin_sum(const mapped *m) {
   summing s = {.n_in = n->n_args, .in = SCI_ZEROS(scratch, sc_named, most)};
   s.args = SCI_ARRAY(scratch, sci_id, most);
   s.starts = SCI_ARRAY(scratch, int64_t, most), s.strides = SCI_ARRAY(scratch, int64_t, most);
-  for (terms *t = &s.added;; t = &s.passed) {
-    t->part = SCI_ARRAY(scratch, sci_id, m->addends.n + 1);
-    t->place = SCI_ARRAY(scratch, int32_t, m->addends.n + m->constants.n);
-    if (t == &s.passed) break;
-  }
+  s.added = room_for(scratch, m->addends.n + m->constants.n), s.passed = room_for(scratch, m->addends.n);
   for (uint32_t i = 0; i < s.n_in; i++) {
-    s.in[i] = (sc_named){m->f->in[i].name, (sc_expr){cx, m->f->in[i].node, cx->generation}, NULL};
+    s.in[i] = (sc_named){m->f->in[i].name, sci_wrap(cx, m->f->in[i].node), NULL};
     s.args[i] = sci_args(cx, n)[i];
     s.starts[i] = m->attr->windows[i], s.strides[i] = m->attr->windows[s.n_in + i];
   }
@@ -321,11 +311,9 @@ static sci_id sum_of(const mapped *m) {
              m->constants.data, m->constants.n);
   if (s.added.n_parts) total = sci_make_index(cx, SCI_X_index_add, total, joined(cx, &s.added), s.added.place);
   if (s.passed.n_parts) total = passed_through(m, total, &s.passed);
-  sc_named out = {"sum", {cx, total, cx->generation}, NULL};
+  sc_named out = {"sum", sci_wrap(cx, total), NULL};
   sc_function *f = sci_make_function(cx, sci_asprintf(&cx->env.scratch, "%s_sum", m->f->name), s.in, s.n_in, &out, 1);
-  f->held = false;
-  f->set_hint = f->hint = m->f->hint;
-  f->strict_nan = m->f->strict_nan;
+  sci_lower_as(m->a->ad, f, m->f);
   return sci_make_vmap(cx, f, m->length, s.args, s.n_in, s.starts, s.strides, 0);
 }
 

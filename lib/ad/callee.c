@@ -67,20 +67,13 @@ typedef struct builder {
   uint32_t *of, *guarded;
 } builder;
 
-static sc_expr handle(const sc_context *cx, sci_id id) {
-  return (sc_expr){(sc_context *)(uintptr_t)cx, id, cx->generation};
-}
-
-/* `prefix_base`, with underscores appended until no input has that name. */
-static const char *fresh_name(builder *b, const char *prefix, const char *base) {
-  sci_arena *scratch = &b->ad->cx->env.scratch;
-  char *name = sci_asprintf(scratch, "%s_%s", prefix, base);
-  for (size_t i = 0; i < b->n_in; i++)
-    if (!strcmp(b->in[i].name, name)) {
-      name = sci_asprintf(scratch, "%s_", name);
+const char *sci_fresh_name(sci_arena *scratch, const sc_named *in, size_t n, const char *wanted) {
+  for (size_t i = 0; i < n; i++)
+    if (!strcmp(in[i].name, wanted)) {
+      wanted = sci_asprintf(scratch, "%s_", wanted);
       i = (size_t)-1;
     }
-  return name;
+  return wanted;
 }
 
 static builder begin(const sci_ad *ad, sc_function *f) {
@@ -90,15 +83,16 @@ static builder begin(const sci_ad *ad, sc_function *f) {
       .ad = ad, .f = f, .in = SCI_ZEROS(scratch, sc_named, most + f->n_in), .out = SCI_ZEROS(scratch, sc_named, most)};
   b.of = SCI_ARRAY(scratch, uint32_t, most), b.guarded = SCI_ZEROS(scratch, uint32_t, most);
   for (uint32_t i = 0; i < f->n_in; i++)
-    b.in[b.n_in++] = (sc_named){f->in[i].name, handle(ad->cx, f->in[i].node), NULL};
+    b.in[b.n_in++] = (sc_named){f->in[i].name, sci_wrap(ad->cx, f->in[i].node), NULL};
   return b;
 }
 
 static sci_id add_seed(builder *b, const char *prefix, const sci_formal *of, bool trailing) {
   sci_id input;
-  const char *name = fresh_name(b, prefix, of->name);
+  sci_arena *scratch = &b->ad->cx->env.scratch;
+  const char *name = sci_fresh_name(scratch, b->in, b->n_in, sci_asprintf(scratch, "%s_%s", prefix, of->name));
   sci_id seed = seed_input(b->ad, of->node, name, trailing, &input);
-  b->in[b->n_in++] = (sc_named){name, handle(b->ad->cx, input), NULL};
+  b->in[b->n_in++] = (sc_named){name, sci_wrap(b->ad->cx, input), NULL};
   return seed;
 }
 
@@ -106,12 +100,11 @@ static void add_result(builder *b, const char *prefix, const char *name, uint32_
   if (value == SCI_NONE) return;
   if (trailing) value = sci_seeds_last(b->ad, value);
   b->out[b->n_out] =
-      (sc_named){sci_asprintf(&b->ad->cx->env.scratch, "%s_%s", prefix, name), handle(b->ad->cx, value), NULL};
+      (sc_named){sci_asprintf(&b->ad->cx->env.scratch, "%s_%s", prefix, name), sci_wrap(b->ad->cx, value), NULL};
   b->of[b->n_out++] = of;
 }
 
-/* A derivative lives as long as something calls it, and is lowered as its source is. */
-static void inherit(const sci_ad *ad, sc_function *derived, const sc_function *f) {
+void sci_lower_as(const sci_ad *ad, sc_function *derived, const sc_function *f) {
   derived->held = false;
   derived->set_hint = derived->hint = f->hint;
   derived->strict_nan = f->strict_nan || ad->strict_nan;
@@ -126,7 +119,7 @@ static sci_derived finish(builder *b, uint32_t blob, const char *prefix) {
   if (d.n) {
     d.f = sci_make_function(cx, sci_asprintf(&cx->env.scratch, "%s_%s", prefix, b->f->name), b->in, b->n_in, b->out,
                             b->n_out);
-    inherit(b->ad, d.f, b->f);
+    sci_lower_as(b->ad, d.f, b->f);
   }
   sci_memo_add(cx, blob, d.f ? d.f->id : SCI_NONE, sci_intern_blob(cx, data, 2 * d.n * sizeof *data));
   return d;
@@ -258,10 +251,10 @@ sc_function *sci_callee_jacobian(const sci_ad *ad, sc_function *f, const bool *a
   sci_sparse s = sci_sparse_jacobian(ad, q);
   if (s.nnz != sci_rows_nnz(q->only)) s.values = complete(cx, &s, q);
   builder b = begin(ad, f);
-  b.out[b.n_out++] = (sc_named){"jac", handle(cx, s.values), NULL};
+  b.out[b.n_out++] = (sc_named){"jac", sci_wrap(cx, s.values), NULL};
   sc_function *jac =
       sci_make_function(cx, sci_asprintf(&cx->env.scratch, "jac_%s", f->name), b.in, b.n_in, b.out, b.n_out);
-  inherit(ad, jac, f);
+  sci_lower_as(ad, jac, f);
   sc_matrix_report report = s.report;
   report.nrow = s.n_rows, report.ncol = s.n_cols, report.nnz = s.nnz;
   sci_function_report(jac, 0, &report);

@@ -35,10 +35,6 @@ typedef struct columns {
   int64_t size;
 } columns;
 
-static sc_expr handle(const derivation *d, sci_id id) {
-  return (sc_expr){d->cx, id, d->cx->generation};
-}
-
 static sc_dtype dtype_of(const derivation *d, sci_id id) {
   return (sc_dtype)sci_type_of(d->cx, id)->dtype;
 }
@@ -106,7 +102,7 @@ static sci_id seed(derivation *d, sci_id *slot, const char *prefix, const sci_fo
   const char *name = unused_name(d, prefix, of->name);
   sci_shape s = sci_shape_of(d->cx, of->node);
   *slot = sci_make_input(d->cx, name, dtype_of(d, of->node), true, s.rank, s.dim);
-  sci_vec_push(&d->cx->env.scratch, &d->in, (sc_named){name, handle(d, *slot), NULL});
+  sci_vec_push(&d->cx->env.scratch, &d->in, (sc_named){name, sci_wrap(d->cx, *slot), NULL});
   return *slot;
 }
 
@@ -171,7 +167,7 @@ static slopes lagrangian_gradient(derivation *d, const columns *c) {
 /* ---- matrices ---- */
 
 static void add_output(derivation *d, const sc_request *r, sci_id value, const sc_pattern *pattern) {
-  sci_vec_push(&d->cx->env.scratch, &d->out, (sc_named){sci_request_name(d->cx, r), handle(d, value), pattern});
+  sci_vec_push(&d->cx->env.scratch, &d->out, (sc_named){sci_request_name(d->cx, r), sci_wrap(d->cx, value), pattern});
 }
 
 static void add_matrix(derivation *d, const sc_request *r, const sci_sparse *s, sci_id value,
@@ -295,7 +291,7 @@ static void add_request(derivation *d, const sc_request *r) {
   if (r->kind == SC_REQUEST_OUTPUT) {
     uint32_t o = find_output(d, r);
     sci_vec_push(&cx->env.scratch, &d->out,
-                 (sc_named){d->f->out[o].name, handle(d, d->f->out[o].node), d->f->out[o].pattern});
+                 (sc_named){d->f->out[o].name, sci_wrap(d->cx, d->f->out[o].node), d->f->out[o].pattern});
     return;
   }
   columns c = find_columns(d, r);
@@ -352,7 +348,7 @@ sc_function *sci_derive(sc_context *cx, sc_function *f, const char *name, const 
   for (uint32_t i = 0; i < f->n_out; i++) d.lam[i] = SCI_NONE, d.root[i] = sci_root_of(cx, f, i);
   for (uint32_t i = 0; i < f->n_in; i++) {
     d.fwd[i] = SCI_NONE;
-    sci_vec_push(scratch, &d.in, (sc_named){f->in[i].name, handle(&d, f->in[i].node), NULL});
+    sci_vec_push(scratch, &d.in, (sc_named){f->in[i].name, sci_wrap(cx, f->in[i].node), NULL});
   }
   for (size_t i = 0; i < n; i++) add_request(&d, &requests[i]);
   sc_function *g =

@@ -130,6 +130,11 @@ sc_function *sci_callee_jacobian(const sci_ad *ad, sc_function *f, const bool *a
  * just its active inputs, in order. */
 bool sci_is_gradient_of_inputs(sc_context *cx, const sc_function *f, const bool *active, const uint32_t *node);
 
+/* `wanted`, with underscores appended until none of the inputs has that name. */
+const char *sci_fresh_name(sci_arena *scratch, const sc_named *in, size_t n, const char *wanted);
+/* A derivative lives as long as something calls it, and is lowered as its source f is. */
+void sci_lower_as(const sci_ad *ad, sc_function *derived, const sc_function *f);
+
 /* Identity of a call's or map's siblings: the same callee on the same operands. */
 sci_id sci_sibling_key(sc_context *cx, sci_id id);
 

@@ -26,8 +26,4 @@ static inline void sci_expect_array(sc_context *cx, const char *what, const void
   if (n && !array) sci_fail(&cx->env, SC_ERR_ARGUMENT, "%s: %zu entries are to be read from NULL", what, n);
 }
 
-static inline sc_expr sci_wrap(sc_context *cx, sci_id id) {
-  return (sc_expr){.cx = cx, .id = id, .generation = cx->generation};
-}
-
 #endif

@@ -138,6 +138,9 @@ static inline const sci_id *sci_args(const sc_context *cx, const sci_node *n) {
 static inline sci_id sci_arg(const sc_context *cx, sci_id id, uint32_t i) {
   return sci_args(cx, sci_node_at(cx, id))[i];
 }
+static inline sc_expr sci_wrap(sc_context *cx, sci_id id) {
+  return (sc_expr){.cx = cx, .id = id, .generation = cx->generation};
+}
 static inline const void *sci_attr(const sc_context *cx, sci_id id) {
   return cx->blobs[sci_node_at(cx, id)->attr].data;
 }

@@ -170,11 +170,11 @@ static sc_function *simplify_function(simplifier *s, sc_function *f) {
   for (uint32_t k = 0; k < order.n; k++) done[k] = simplify_node(s, &order, done, order.ids[k]);
   bool changed = false;
   sc_named *in = SCI_ARRAY(scratch, sc_named, f->n_in), *out = SCI_ARRAY(scratch, sc_named, f->n_out);
-  for (uint32_t i = 0; i < f->n_in; i++) in[i] = (sc_named){f->in[i].name, {cx, f->in[i].node, cx->generation}, NULL};
+  for (uint32_t i = 0; i < f->n_in; i++) in[i] = (sc_named){f->in[i].name, sci_wrap(cx, f->in[i].node), NULL};
   for (uint32_t i = 0; i < f->n_out; i++) {
     sci_id node = done[sci_number(&order, f->out[i].node)];
     changed |= node != f->out[i].node;
-    out[i] = (sc_named){f->out[i].name, {cx, node, cx->generation}, f->out[i].pattern};
+    out[i] = (sc_named){f->out[i].name, sci_wrap(cx, node), f->out[i].pattern};
   }
   if (!changed) return f;
   sc_function *g = sci_make_function(cx, f->name, in, f->n_in, out, f->n_out);

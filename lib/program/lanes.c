@@ -127,7 +127,7 @@ static sci_elements elements_of(const sci_lane_facts *k, const sci_stmt *st, sci
   if (!f.n) return (sci_elements){first, first};
   const sci_value *x = sci_value_at(k->s, f.terms[0].term);
   if (x->kind != SCI_V_VAR || x->args[0] != l->var) return all;
-  last = l->start + (l->stop - 1 - l->start) / l->step * l->step;
+  last = l->start + (sci_loop_trips(l) - 1) * l->step;
   if (__builtin_mul_overflow(f.terms[0].coefficient, last, &end) || __builtin_add_overflow(first, end, &end) ||
       __builtin_mul_overflow(f.terms[0].coefficient, l->start, &last) || __builtin_add_overflow(first, last, &first))
     return all;

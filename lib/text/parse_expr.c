@@ -204,7 +204,7 @@ static void parse_return(expr_parser *e, named_vec *outputs, const types_vec *ty
     if (t->pattern && sci_type_of(p->cx, v.id)->dtype != t->dtype)
       sci_fail_at(p, at, SC_ERR_DTYPE, "%s is stated, but the value is %s", sci_type_show(p, t),
                   sci_type_text(p->cx, v.id));
-    outputs->data[n++].expr = (sc_expr){p->cx, v.id, p->cx->generation};
+    outputs->data[n++].expr = sci_wrap(p->cx, v.id);
   }
   if (n < outputs->n)
     sci_fail_at(p, where, SC_ERR_PARSE, "the output %%%s is not returned",
@@ -227,7 +227,7 @@ static void parse_inputs(expr_parser *e) {
     p->where = name.begin;
     sci_id id = sci_make_input(p->cx, s, t.dtype, t.diff >= 0 && sci_is_float(t.dtype), t.rank, t.shape);
     define(e, &name, id);
-    sci_vec_push(&p->env->scratch, &e->inputs, (sc_named){.name = s, .expr = {p->cx, id, p->cx->generation}});
+    sci_vec_push(&p->env->scratch, &e->inputs, (sc_named){.name = s, .expr = sci_wrap(p->cx, id)});
   }
   sci_advance(p);
 }
